@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Final, Literal, TextIO
 
 from ricordo.formation.decisions import FIELDS
@@ -21,7 +20,7 @@ from ricordo.limits import MAX_REQUEST_ID_CHARS
 
 _ALLOWED: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_REQUEST_ID_CHARS}}}")
 OURS: Final = "ricordo"
-ALREADY_LOGGED: Final = "_ricordo_told"
+ALREADY_LOGGED: Final = "_ricordo_logged"
 """The attribute of an exception that was logged already."""
 _MAX_MESSAGE_CHARS: Final = 10_000
 _MAX_FRAMES: Final = 50
@@ -111,12 +110,12 @@ class TextLines(logging.Formatter):
         fields = {} if _EVENT in _fields(record) else _fields(record)
         values = [f"{name}={value}" for name, value in fields.items() if value is not None]
         line = _escaped(" ".join([*head, message(record), *values]))
-        trouble = _exception_fields(record)
-        if not trouble:
+        error = _exception_fields(record)
+        if not error:
             return line
-        frames = trouble.pop("frames")
+        frames = error.pop("frames")
         assert isinstance(frames, list)
-        about = " ".join(f"{name}={value}" for name, value in trouble.items())
+        about = " ".join(f"{name}={value}" for name, value in error.items())
         return "\n".join([f"{line} {_escaped(about)}", *(f"    {_escaped(at)}" for at in frames)])
 
 
@@ -141,16 +140,24 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
     return found if isinstance(found, dict) and is_ours(record.name) else {}
 
 
+def _error_of(record: logging.LogRecord) -> BaseException | None:
+    return record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+
+
 def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
-    """The type and the traceback of an exception, not its message."""
-    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    """The type of an exception and its innermost calls, not its message."""
+    error = _error_of(record)
     if error is None:
         return {}
     kinds = [_kind(one) for one in _chain(error)]
     found: dict[str, object] = {"error": kinds[0]}
     if kinds[1:]:
         found["caused_by"] = ", ".join(kinds[1:])
-    return {**found, "frames": _frames(error.__traceback__)}
+    frames = [
+        f"{frame.f_globals.get('__name__', '?')}:{number}:{frame.f_code.co_name}"
+        for frame, number in traceback.walk_tb(error.__traceback__)
+    ]
+    return {**found, "frames": frames[-_MAX_FRAMES:]}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -164,20 +171,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _kind(error: BaseException) -> str:
     kind = type(error)
-    return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
-
-
-def _frames(trace: TracebackType | None) -> list[str]:
-    """Module, line and function of the innermost calls."""
-    found = [
-        f"{frame.f_globals.get('__name__', '?')}:{number}:{frame.f_code.co_name}"
-        for frame, number in traceback.walk_tb(trace)
-    ]
-    return found[-_MAX_FRAMES:]
+    is_builtin = kind.__module__ == "builtins"
+    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _plain(value: object) -> object:
@@ -215,8 +210,7 @@ class _PrivacyFilter(logging.Filter):
             return True
         if record.name.startswith(_NEVER):
             return False
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if getattr(error, ALREADY_LOGGED, False):
+        if getattr(_error_of(record), ALREADY_LOGGED, False):
             return False
         is_server = record.name == _SERVER or record.name.startswith(f"{_SERVER}.")
         return record.levelno >= (logging.INFO if is_server else logging.WARNING)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -29,15 +29,13 @@ from ricordo.model.activity import (
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, JobState, Status
 from ricordo.observability.traces import Tracing
+from ricordo.proxy.upstream import Outcome
 from ricordo.storage.activity import day_of, totals
 from ricordo.storage.database import Step
 from ricordo.storage.users import EXPIRED, count_users, memories_by_status, waiting_vectors
 
 UNMATCHED: Final = "unmatched"
 """The route of requests that match none."""
-
-UpstreamOutcome = Literal["ok", "refused", "failed", "unreachable", "timeout", "broken", "left"]
-"""How a call ended: 2xx, 4xx, 5xx, no connection, timeout, incomplete, or the client left."""
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER_METHOD: Final = "OTHER"
@@ -47,8 +45,8 @@ _REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _RECALL_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _UPSTREAM_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600)
 _DISCONNECTED: Final = "disconnected"
-_KEPT_SECONDS: Final = 10.0
-_LEAST_PAUSE: Final = 50
+_MIN_CACHE_SECONDS: Final = 10.0
+_CACHE_FACTOR: Final = 50
 """Figures are cached for so many times as long as reading them took, so that this takes at most 2 %
 of the time of a slow store."""
 UP: Final = "Whether the database answers: 1 or 0."
@@ -128,7 +126,7 @@ class Instruments:
             if step is not Step.EMBEDDING:
                 self._recall_seconds.labels(step.value)
                 self._recall_failures.labels(step.value)
-        for outcome in get_args(UpstreamOutcome):
+        for outcome in get_args(Outcome):
             self._upstream_seconds.labels(outcome)
 
     def request_started(self) -> None:
@@ -154,7 +152,7 @@ class Instruments:
     def rate_limited(self) -> None:
         self._rate_limited.inc()
 
-    def upstream_finished(self, outcome: UpstreamOutcome, seconds: float) -> None:
+    def upstream_finished(self, outcome: Outcome, seconds: float) -> None:
         self._upstream_seconds.labels(outcome).observe(seconds)
 
     def step_finished(self, step: Step, seconds: float, *, has_failed: bool) -> None:
@@ -173,7 +171,7 @@ class Figures:
 
     memories: dict[str, int]
     users: int
-    waiting: dict[str, int]
+    pending_vectors: dict[str, int]
     size_bytes: int
     counters: Counters
     jobs: tuple[JobStats, ...]
@@ -190,7 +188,7 @@ def read_figures(memory: Memory) -> Figures:
     with database.read_all() as view:
         memories = memories_by_status(view.connection, view.now)
         users = count_users(view.connection)
-        waiting = waiting_vectors(view.connection)
+        pending = waiting_vectors(view.connection)
         size_bytes = database.backend.size_bytes(view.connection)
         counts = totals(view.connection, None, None)
         tokens_today = totals(view.connection, None, day_of(view.now)).get(TOKENS, 0)
@@ -201,11 +199,11 @@ def read_figures(memory: Memory) -> Figures:
         for one in jobs
     }
     counters = counters_from(memories.get(Status.ACTIVE.value, 0), counts, tokens_today)
-    return Figures(memories, users, waiting, size_bytes, counters, jobs, oldest)
+    return Figures(memories, users, pending, size_bytes, counters, jobs, oldest)
 
 
 @dataclass(slots=True)
-class _Growing:
+class _Monotonic:
     """Monotonic counters from sums that shrink when a user is erased.
 
     Prometheus takes a shrinking counter for a restart, and would count everything again.
@@ -229,12 +227,12 @@ class StoreMetrics(Collector):
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._metrics: list[Metric] = []
-        self._good_until = 0.0
-        self._growing = _Growing()
+        self._cached_until = 0.0
+        self._monotonic_sums = _Monotonic()
 
     def collect(self) -> Iterator[Metric]:
         with self._lock:
-            if not self._metrics or self._monotonic() >= self._good_until:
+            if not self._metrics or self._monotonic() >= self._cached_until:
                 self._read()
             found = list(self._metrics)
         yield from found
@@ -256,10 +254,10 @@ class StoreMetrics(Collector):
                 _gauge("ricordo_store_up", UP, 1),
                 *_of_memories(figures),
                 *_of_jobs(figures),
-                *_of_counts(figures.counters, self._growing),
+                *_of_counts(figures.counters, self._monotonic_sums),
             ]
         ended = self._monotonic()
-        self._good_until = ended + max(_KEPT_SECONDS, _LEAST_PAUSE * (ended - started))
+        self._cached_until = ended + max(_MIN_CACHE_SECONDS, _CACHE_FACTOR * (ended - started))
 
 
 def _of_memories(figures: Figures) -> Iterator[Metric]:
@@ -295,14 +293,14 @@ def _of_memories(figures: Figures) -> Iterator[Metric]:
         ("ricordo_database_bytes", "Size of the database.", figures.size_bytes),
     ):
         yield _gauge(name, documentation, value)
-    waiting = GaugeMetricFamily(
+    pending = GaugeMetricFamily(
         "ricordo_vectors_pending",
         "Texts that wait for their vectors: memories (item) and what was said (turn).",
         labels=["kind"],
     )
-    for kind, count in figures.waiting.items():
-        waiting.add_metric([kind], count)
-    yield waiting
+    for kind, count in figures.pending_vectors.items():
+        pending.add_metric([kind], count)
+    yield pending
 
 
 def _of_jobs(figures: Figures) -> Iterator[Metric]:
@@ -323,9 +321,9 @@ def _of_jobs(figures: Figures) -> Iterator[Metric]:
     yield from (jobs, due, age)
 
 
-def _of_counts(counters: Counters, growing: _Growing) -> Iterator[Metric]:
+def _of_counts(counters: Counters, sums: _Monotonic) -> Iterator[Metric]:
     def count(name: str) -> int:
-        return growing.follow(name, counters.counts.get(name, 0))
+        return sums.follow(name, counters.counts.get(name, 0))
 
     calls = CounterMetricFamily(
         "ricordo_model_calls", "Requests to the language model, by outcome.", labels=["outcome"]
@@ -344,7 +342,7 @@ def _of_counts(counters: Counters, growing: _Growing) -> Iterator[Metric]:
     for action in Action:
         decisions.add_metric([action.value], count(decisions_counter(action)))
     runs = CounterMetricFamily(
-        "ricordo_formation_runs", "Stretches of conversations that were formed."
+        "ricordo_formation_runs", "Segments of conversations that were formed."
     )
     runs.add_metric([], count(FORMATION_RUNS))
     failures = CounterMetricFamily(
