@@ -81,7 +81,7 @@ def test_chunks_say_what_the_whole_says(stream: bytes, at: list[int], wire: Wire
     whole, chunked = MemoryStreamFilter(wire, MEMORIES), MemoryStreamFilter(wire, MEMORIES)
     out = whole.feed(stream) + whole.flush()
     assert b"".join(chunked.feed(part) for part in parts) + chunked.flush() == out
-    assert chunked.heard() == whole.heard()
+    assert chunked.message() == whole.message()
 
 
 @FUZZ
@@ -117,7 +117,7 @@ def test_a_request_keeps_all_that_it_says_and_says_the_memories_besides(
     if request is None:
         return
     wire.user_in(request)
-    wire.said_in(request)
+    wire.messages_in(request)
     changed = wire.with_system(request, memories)
     if changed == request.text:
         return
@@ -134,6 +134,6 @@ def test_a_body_that_is_no_request_is_passed_over(text: str, wire: Wire) -> None
     request = JsonObject.read(text.encode("utf-8", "surrogatepass"))
     if request is not None:
         wire.user_in(request)
-        wire.said_in(request)
+        wire.messages_in(request)
         changed = wire.with_system(request, "tea")
         assert JsonObject.read(changed.encode("utf-8", "surrogatepass")) is not None

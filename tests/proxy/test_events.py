@@ -67,7 +67,7 @@ def test_every_way_to_cut_a_stream_in_two(wire: Wire, stream: bytes, place: int,
         for at in range(0, len(whole) + 1, 1 if ending == b"\r\n" else 7):
             tap = MemoryStreamFilter(wire, MEMORIES)
             assert passed(tap, cut(whole, [at])) == added.replace(b"\n", ending)
-            assert tap.heard().text == said
+            assert tap.message().text == said
 
 
 def test_nothing_is_added_after_a_first_event_that_is_no_object() -> None:

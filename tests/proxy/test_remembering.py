@@ -8,7 +8,7 @@ import pytest
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_OBSERVED_MESSAGES, MAX_TOOL_CALLS_BYTES, MAX_TURN_CHARS
 from ricordo.proxy.memory import ChatExchange, remember, turns_of
-from ricordo.proxy.wire import ASSISTANT, NOTHING_HEARD, TOOL, USER, ChatMessage
+from ricordo.proxy.wire import ASSISTANT, NO_MESSAGE, TOOL, USER, ChatMessage
 
 pytestmark = pytest.mark.requirement("proxy.observes")
 
@@ -59,7 +59,7 @@ def test_of_a_long_request_the_latest_messages_are_recorded(ana: UserMemory) -> 
 @pytest.mark.requirement("proxy.observes")
 def test_what_is_said_anew_and_what_is_said_twice(ana: UserMemory) -> None:
     remember(ana, ChatExchange(None, [user("Hello")], assistant("Hi"), ()))
-    remember(ana, ChatExchange("t", [], NOTHING_HEARD, ()))
+    remember(ana, ChatExchange("t", [], NO_MESSAGE, ()))
     assert list(ana.threads()) == []
     told(ana, [user("Hello?")], assistant("Yes."))
     told(ana, [user("Hello?")], assistant("Yes!"))
@@ -98,7 +98,7 @@ def test_what_is_too_long_or_cannot_be_stored_is_cut() -> None:
     assert (calling.content, calling.tool_calls) == ("[calls put]", [{"name": "put"}])
     assert answer.content == "Done"
     odd = ChatMessage(ASSISTANT, "", ({"function": 3, "input": json.loads("[" * 90 + "]" * 90)},))
-    assert turns_of([odd], NOTHING_HEARD)[0].content == "[calls tool]"
+    assert turns_of([odd], NO_MESSAGE)[0].content == "[calls tool]"
 
 
 def test_what_the_answer_used_is_counted(ana: UserMemory) -> None:
@@ -106,6 +106,6 @@ def test_what_the_answer_used_is_counted(ana: UserMemory) -> None:
     unused = ana.add("Owns a red bicycle").id
     answer = assistant("You drink green tea in the morning.")
     remember(ana, ChatExchange("t", [user("What do I drink?")], answer, (used, unused)))
-    remember(ana, ChatExchange("t", [user("What do I drink?")], NOTHING_HEARD, (used,)))
+    remember(ana, ChatExchange("t", [user("What do I drink?")], NO_MESSAGE, (used,)))
     ana.recall.accesses.flush()
     assert ana.counters().retrieval_hit_rate == 0.5

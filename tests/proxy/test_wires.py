@@ -100,8 +100,8 @@ def test_every_other_byte_stays() -> None:
 def test_a_body_that_is_no_chat_stays_as_it_is() -> None:
     for body in (b"", b"no JSON", b"[]", b'{"messages": 3}', b"{}", b"\xff"):
         request = ChatRequest.parse(OPENAI, body)
-        assert (request.with_system(TEXT), request.said, request.user) == (body, (), None)
-        assert ChatRequest.parse(ANTHROPIC, body).said == ()
+        assert (request.with_system(TEXT), request.messages, request.user) == (body, (), None)
+        assert ChatRequest.parse(ANTHROPIC, body).messages == ()
 
 
 def test_what_was_said_in_an_openai_request() -> None:
@@ -122,7 +122,7 @@ def test_what_was_said_in_an_openai_request() -> None:
     }
     request = ChatRequest.parse(OPENAI, json.dumps(body).encode())
     assert request.user == "ana"
-    assert request.said == (
+    assert request.messages == (
         ChatMessage(USER, "Look\nhere"),
         ChatMessage(ASSISTANT, "", (call,)),
         ChatMessage(TOOL, "42"),
@@ -145,7 +145,7 @@ def test_what_was_said_in_an_anthropic_request() -> None:
     }
     request = ChatRequest.parse(ANTHROPIC, json.dumps(body).encode())
     assert request.user == "ana"
-    assert request.said == (
+    assert request.messages == (
         ChatMessage(USER, "Hello"),
         ChatMessage(ASSISTANT, "Well", (call,)),
         ChatMessage(TOOL, "42"),
@@ -331,5 +331,5 @@ def test_no_request_is_too_odd(listed: list[Any], system: object, metadata: obje
     raw = json.dumps(body).encode()
     for wire in (OPENAI, ANTHROPIC):
         request = ChatRequest.parse(wire, raw)
-        _ = request.said, request.user
+        _ = request.messages, request.user
         json.loads(request.with_system(TEXT))

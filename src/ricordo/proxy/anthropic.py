@@ -46,10 +46,12 @@ class AnthropicWire:
         user = metadata.get("user_id") if isinstance(metadata, dict) else None
         return user if isinstance(user, str) else None
 
-    def said_in(self, request: JsonObject) -> list[ChatMessage]:
+    def messages_in(self, request: JsonObject) -> list[ChatMessage]:
         """Messages, and tool results, which are part of a user's message."""
-        found = [one for message in objects(request.value("messages")) for one in _said_in(message)]
-        return [one for one in found if one.says_anything]
+        found = [
+            one for message in objects(request.value("messages")) for one in _messages_in(message)
+        ]
+        return [one for one in found if one.has_content]
 
     def with_system(self, request: JsonObject, text: str) -> str:
         """One more block after the client's own, so that its cache marks stay valid."""
@@ -72,12 +74,12 @@ class AnthropicWire:
         kind = event.get("type")
         return None if kind == "ping" else kind == "message_start"
 
-    def said_by(self, answer: dict[str, Any]) -> ChatMessage:
+    def message_in(self, answer: dict[str, Any]) -> ChatMessage:
         blocks = objects(answer.get("content"))
         calls = [block for block in blocks if block.get("type") == _CALL]
         return ChatMessage(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
 
-    def ear(self) -> "AnthropicListener":
+    def listener(self) -> "AnthropicListener":
         return AnthropicListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:  # noqa: ARG002 - has none
@@ -91,7 +93,7 @@ class AnthropicListener:
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def add(self, event: dict[str, Any]) -> None:
         index = event.get("index")
         if not isinstance(index, int):
             return
@@ -101,7 +103,7 @@ class AnthropicListener:
         elif isinstance(delta, dict) and index in self._blocks:
             self._blocks[index].add(delta)
 
-    def heard(self) -> ChatMessage:
+    def message(self) -> ChatMessage:
         blocks = [self._blocks[index].whole() for index in sorted(self._blocks)]
         texts = [block["text"] for block in blocks if block["type"] == _TEXT]
         calls = [block for block in blocks if block["type"] == _CALL]
@@ -133,7 +135,7 @@ class _Block:
         return {**self._start, "type": _CALL, "input": text if given is None else given}
 
 
-def _said_in(message: dict[str, Any]) -> Iterator[ChatMessage]:
+def _messages_in(message: dict[str, Any]) -> Iterator[ChatMessage]:
     role, content = message.get("role"), message.get("content")
     blocks = objects(content)
     if role == ASSISTANT:

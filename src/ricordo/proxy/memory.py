@@ -47,13 +47,11 @@ class Recalled:
 
 
 class ChatRecall:
-    def __init__(
-        self, modes: str, budget_tokens: int, complaints: FaultLog, *, persona: bool
-    ) -> None:
+    def __init__(self, modes: str, budget_tokens: int, faults: FaultLog, *, persona: bool) -> None:
         self._modes = modes
         self._budget = budget_tokens
         self._persona = persona
-        self._faults = complaints
+        self._faults = faults
 
     def recall(self, memory: UserMemory, message: str, thread: str | None) -> Recalled:
         """What to add for a message; nothing where memory fails, because the chat goes on."""
@@ -93,7 +91,7 @@ class ChatExchange:
     """A finished chat: the messages, the answer, and the ids of the recalled memories."""
 
     thread: str | None
-    said: Sequence[ChatMessage]
+    messages: Sequence[ChatMessage]
     answer: ChatMessage
     recalled: tuple[int, ...]
 
@@ -113,15 +111,15 @@ def remember(memory: UserMemory, exchange: ChatExchange) -> None:
         memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])
 
 
-def turns_of(said: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
+def turns_of(messages: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
     """The latest messages and the answer, with stable ids.
 
     Clients send the whole conversation, or its end, with every request. So the id of a message is a
     hash of itself and the message before it.
     """
-    whole = [_cut(one) for one in (*said, answer) if one.says_anything]
+    whole = [_shortened(one) for one in (*messages, answer) if one.has_content]
     with_former = list(zip([None, *whole], whole, strict=False))
-    latest = limits.MAX_OBSERVED_MESSAGES + int(answer.says_anything)
+    latest = limits.MAX_OBSERVED_MESSAGES + int(answer.has_content)
     return [_turn(former, one) for former, one in with_former[-latest:]]
 
 
@@ -131,8 +129,8 @@ def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[
     The message before it is missing, so its id differs from the stored one. That is the case where
     any later message is known already.
     """
-    turns = turns_of(exchange.said, exchange.answer)
-    sent = sum(one.says_anything for one in exchange.said)
+    turns = turns_of(exchange.messages, exchange.answer)
+    sent = sum(one.has_content for one in exchange.messages)
     if not 1 < sent <= limits.MAX_OBSERVED_MESSAGES:
         return turns
     # Not memory.window(), which an agent restricted to categories may not read; it does not see
@@ -143,41 +141,37 @@ def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[
     return turns[1:] if is_known else turns
 
 
-def _cut(said: ChatMessage) -> ChatMessage:
-    text = storable(said.text).strip()[: limits.MAX_TURN_CHARS].strip()
-    return replace(said, text=text)
+def _shortened(message: ChatMessage) -> ChatMessage:
+    text = storable(message.text).strip()[: limits.MAX_TURN_CHARS].strip()
+    return replace(message, text=text)
 
 
-def _turn(former: ChatMessage | None, said: ChatMessage) -> NewTurn:
-    message: dict[str, Any] = {
-        "role": said.role,
-        "content": said.text,
-        "id": _message_id(former, said),
-    }
-    if not said.calls:
-        return NewTurn.parse(message)
-    try:
-        return NewTurn.parse({**message, "tool_calls": list(said.calls)})
-    except InvalidValue:  # too large or too deep: store only the names of the tools
-        names = [{"name": name[: limits.MAX_REFERENCE_CHARS]} for _, name in _called(said)]
-        return NewTurn.parse({**message, "tool_calls": names[: limits.MAX_TRANSCRIPT_CALLS]})
-
-
-def _message_id(former: ChatMessage | None, said: ChatMessage) -> str:
-    parts = [None if former is None else _fingerprint(former), _fingerprint(said)]
+def _turn(former: ChatMessage | None, message: ChatMessage) -> NewTurn:
+    parts = [None if former is None else _fingerprint(former), _fingerprint(message)]
     digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
-    return f"chat-{digest[:32]}"
+    turn: dict[str, Any] = {
+        "role": message.role,
+        "content": message.text,
+        "id": f"chat-{digest[:32]}",
+    }
+    if not message.calls:
+        return NewTurn.parse(turn)
+    try:
+        return NewTurn.parse({**turn, "tool_calls": list(message.calls)})
+    except InvalidValue:  # too large or too deep: store only the names of the tools
+        names = [{"name": name[: limits.MAX_REFERENCE_CHARS]} for _, name in _called(message)]
+        return NewTurn.parse({**turn, "tool_calls": names[: limits.MAX_TRANSCRIPT_CALLS]})
 
 
-def _fingerprint(said: ChatMessage) -> list[object]:
+def _fingerprint(message: ChatMessage) -> list[object]:
     """What clients send back unchanged: arguments of tools are often serialised again."""
-    return [said.role, said.text, _called(said)]
+    return [message.role, message.text, _called(message)]
 
 
-def _called(said: ChatMessage) -> list[tuple[str, str]]:
+def _called(message: ChatMessage) -> list[tuple[str, str]]:
     """The ids and names of the tools that a message calls."""
     found = []
-    for call in said.calls:
+    for call in message.calls:
         function = call.get("function")
         described = function if isinstance(function, dict) else call
         found.append((storable(str(call.get("id"))), storable(str(described.get("name")))))

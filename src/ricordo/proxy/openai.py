@@ -32,9 +32,9 @@ class OpenAiWire:
         user = request.value("user")
         return user if isinstance(user, str) else None
 
-    def said_in(self, request: JsonObject) -> list[ChatMessage]:
-        found = (_said(message) for message in objects(request.value("messages")))
-        return [one for one in found if one is not None and one.says_anything]
+    def messages_in(self, request: JsonObject) -> list[ChatMessage]:
+        found = (_message_in(message) for message in objects(request.value("messages")))
+        return [one for one in found if one is not None and one.has_content]
 
     def with_system(self, request: JsonObject, text: str) -> str:
         """One more message after the client's own system messages, in the same role: some endpoints
@@ -56,14 +56,14 @@ class OpenAiWire:
         """The first event, unless it is an error. Some endpoints always have the field."""
         return event.get("error") is None
 
-    def said_by(self, answer: dict[str, Any]) -> ChatMessage:
+    def message_in(self, answer: dict[str, Any]) -> ChatMessage:
         for choice in objects(answer.get("choices"))[:1]:
             message = choice.get("message")
             if isinstance(message, dict):
-                return _said({**message, "role": ASSISTANT}) or ChatMessage(ASSISTANT, "")
+                return _message_in({**message, "role": ASSISTANT}) or ChatMessage(ASSISTANT, "")
         return ChatMessage(ASSISTANT, "")
 
-    def ear(self) -> "OpenAiListener":
+    def listener(self) -> "OpenAiListener":
         return OpenAiListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:
@@ -79,20 +79,20 @@ class OpenAiListener:
         self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)
         self._calls: dict[int, _Call] = {}
 
-    def hear(self, event: dict[str, Any]) -> None:
+    def add(self, event: dict[str, Any]) -> None:
         for choice in objects(event.get("choices")):
             delta = choice.get("delta")
             if choice.get("index", 0) == 0 and isinstance(delta, dict):
                 self._text.add(text_of(delta.get("content"), "text"))
                 self._text.add(text_of(delta.get("refusal")))
                 for call in objects(delta.get("tool_calls")):
-                    self._hear_call(call)
+                    self._add_call(call)
 
-    def heard(self) -> ChatMessage:
+    def message(self) -> ChatMessage:
         calls = [self._calls[index].whole() for index in sorted(self._calls)]
         return ChatMessage(ASSISTANT, self._text.joined(), tuple(calls))
 
-    def _hear_call(self, delta: dict[str, Any]) -> None:
+    def _add_call(self, delta: dict[str, Any]) -> None:
         index = delta.get("index", 0)
         if not isinstance(index, int) or len(self._calls) >= _MOST_CALLS:
             return
@@ -118,7 +118,7 @@ class _Call:
         return {"id": self.id, "type": "function", "function": function}
 
 
-def _said(message: dict[str, Any]) -> ChatMessage | None:
+def _message_in(message: dict[str, Any]) -> ChatMessage | None:
     given = message.get("role")
     role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -34,7 +35,7 @@ from ricordo.proxy.upstream import (
     upstreams_of,
 )
 from ricordo.proxy.wire import (
-    NOTHING_HEARD,
+    NO_MESSAGE,
     ChatMessage,
     JsonObject,
     Wire,
@@ -73,8 +74,12 @@ class BackgroundWrites:
         """Run something soon. It is dropped with a warning where too much is queued, or after
         :meth:`close`: the chat itself must not fail."""
         with self._lock:
-            refusal = self._refusal()
-            if refusal is None:
+            refusal = None
+            if self._is_closed:
+                refusal = "the service has stopped"
+            elif len(self._waiting) >= MAX_WAITING_EXCHANGES:
+                refusal = f"{MAX_WAITING_EXCHANGES} others wait"
+            else:
                 done = self._pool.submit(_log_errors, work)
                 self._waiting.add(done)
         if refusal is None:
@@ -98,12 +103,6 @@ class BackgroundWrites:
             self._is_closed = True
         await self.drain()  # what came in between
         self._pool.shutdown(wait=False)
-
-    def _refusal(self) -> str | None:
-        if self._is_closed:
-            return "the service has stopped"
-        has_room = len(self._waiting) < MAX_WAITING_EXCHANGES
-        return None if has_room else f"{MAX_WAITING_EXCHANGES} others wait"
 
     def _forget(self, done: Future[None]) -> None:
         with self._lock:
@@ -135,9 +134,9 @@ class ChatRequest:
         return None if self.read is None else self.wire.user_in(self.read)
 
     @cached_property
-    def said(self) -> Sequence[ChatMessage]:
+    def messages(self) -> Sequence[ChatMessage]:
         """The messages without system prompts."""
-        return () if self.read is None else tuple(self.wire.said_in(self.read))
+        return () if self.read is None else tuple(self.wire.messages_in(self.read))
 
     def with_system(self, text: str) -> bytes:
         """The body with one more system text, and otherwise the same to the byte."""
@@ -166,27 +165,17 @@ def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
     Raises:
         InvalidValue: the name in a header is not allowed.
     """
-    named = _first(headers, THREAD_HEADERS)
+    given = {name.lower(): value.strip() for name, value in headers.items()}
+    named = next((given[name] for name in THREAD_HEADERS if given.get(name)), None)
     if named is not None:
+        with suppress(UnicodeError):  # bytes outside ASCII are UTF-8, as a rule
+            named = named.encode("latin-1").decode("utf-8")
         return checks.reference("thread", named)
-    said = first_message.strip()
-    if not said:
+    message = first_message.strip()
+    if not message:
         return None
-    digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
+    digest = hashlib.sha256(message.encode("utf-8", "replace")).hexdigest()
     return f"chat-{digest[:16]}"
-
-
-def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """The first non-empty one of some headers; bytes outside ASCII are UTF-8."""
-    given = {name.lower(): value for name, value in headers.items()}
-    for name in names:
-        value = given.get(name, "").strip()
-        if value:
-            try:
-                return value.encode("latin-1").decode("utf-8")
-            except UnicodeError:
-                return value
-    return None
 
 
 Found = TypeVar("Found")
@@ -233,7 +222,7 @@ class _Chat:
 
     def exchange(self, answer: ChatMessage) -> ChatExchange:
         recalled = tuple(one.id for one in self.recalled.memories)
-        return ChatExchange(self.thread, self.request.said, answer, recalled)
+        return ChatExchange(self.thread, self.request.messages, answer, recalled)
 
 
 class ChatProxy:
@@ -285,8 +274,8 @@ class ChatProxy:
         self, *, query: str, headers: Mapping[str, str], pass_credentials: bool
     ) -> ProxyAnswer:
         """The models of the upstream; Anthropic's for a client that speaks its wire format."""
-        asks_anthropic = any(name.lower() == "anthropic-version" for name in headers)
-        wires: tuple[Wire, ...] = (ANTHROPIC, OPENAI) if asks_anthropic else (OPENAI, ANTHROPIC)
+        is_anthropic = any(name.lower() == "anthropic-version" for name in headers)
+        wires: tuple[Wire, ...] = (ANTHROPIC, OPENAI) if is_anthropic else (OPENAI, ANTHROPIC)
         upstreams = [self._upstreams[wire.name] for wire in wires if self.serves(wire)]
         if not upstreams:
             return _no_upstream(wires[0])
@@ -325,21 +314,21 @@ class ChatProxy:
         memory = self._memory.user(caller.user, **scope)
         if caller.has_agents_key:
             memory = UserMemory(memory.parts, replace(memory.scope, has_agents_key=True))
-        thread = thread_of(headers, first_of_user(request.said))
+        thread = thread_of(headers, first_of_user(request.messages))
         return _Chat(request.wire, memory, thread, request)
 
     async def _with_memories(self, chat: _Chat) -> bytes:
         """The body with recalled memories; unchanged where recall takes too long."""
-        adding = self._in_thread(self._recalled, chat)
+        recall = self._in_thread(self._recalled, chat)
         try:
-            chat.recalled, body = await asyncio.wait_for(adding, MAX_PROXY_RECALL_SECONDS)
+            chat.recalled, body = await asyncio.wait_for(recall, MAX_PROXY_RECALL_SECONDS)
         except TimeoutError:
             self._faults.note("it takes too long")
             return chat.request.body
         return body
 
     def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
-        question = last_of_user(chat.request.said)
+        question = last_of_user(chat.request.messages)
         recalled = self._recall.recall(chat.memory, question, chat.thread)
         body = chat.request.body
         return recalled, body if recalled.text is None else chat.request.with_system(recalled.text)
@@ -372,12 +361,10 @@ class ChatProxy:
             chat = None
         is_readable = chat is not None and encoding == _PLAIN
         if headers.get("content-type", "").lower().startswith(_EVENTS):
-            tap = (
-                MemoryStreamFilter(chat.wire, chat.memories)
-                if chat and is_readable
-                else PassThrough()
-            )
-            stream = self._stream(response, tap, call, chat)
+            stream_filter: StreamFilter = PassThrough()
+            if chat and is_readable:
+                stream_filter = MemoryStreamFilter(chat.wire, chat.memories)
+            stream = self._stream(response, stream_filter, call, chat)
             return ProxyAnswer(response.status_code, headers, stream)
         body = await self._whole(response, chat, call, is_readable=is_readable)
         return ProxyAnswer(response.status_code, headers, body)
@@ -400,15 +387,15 @@ class ChatProxy:
             return body
         answer = await self._parse(body, partial(read_object, body)) if is_readable else None
         if answer is None or answer.get("error") is not None:
-            self._remember(chat, NOTHING_HEARD)
+            self._remember(chat, NO_MESSAGE)
             return body
-        self._remember(chat, chat.wire.said_by(answer))
+        self._remember(chat, chat.wire.message_in(answer))
         return with_last(body, "memories", chat.memories)
 
     def _stream(
         self,
         response: "httpx2.Response",
-        tap: StreamFilter,
+        stream_filter: StreamFilter,
         call: UpstreamCall,
         chat: _Chat | None,
         *,
@@ -420,9 +407,11 @@ class ChatProxy:
         def ended() -> None:
             self._open.discard(stream)
             if chat is not None:
-                self._remember(chat, tap.heard())
+                self._remember(chat, stream_filter.message())
 
-        stream = AnswerStream(response, tap, call, first=first, chunks=chunks, ended=ended)
+        stream = AnswerStream(
+            response, stream_filter, call, first=first, chunks=chunks, ended=ended
+        )
         self._open.add(stream)
         return stream
 

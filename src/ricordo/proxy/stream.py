@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ricordo.proxy.upstream import UpstreamCall, UpstreamFault, fault
-from ricordo.proxy.wire import NOTHING_HEARD, ChatMessage, Wire, read_object, with_last
+from ricordo.proxy.wire import NO_MESSAGE, ChatMessage, Wire, read_object, with_last
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,27 +29,27 @@ class EventSplicer:
         self._name = name
         self._value = value
         self._may_carry = may_carry
-        self._held = b""
+        self._pending = b""
         self._is_searching = True
 
     def feed(self, chunk: bytes) -> bytes:
         if not self._is_searching:
             return chunk
-        searched, held = len(self._held), self._held + chunk
+        searched, pending = len(self._pending), self._pending + chunk
         out: list[bytes] = []
         start = 0
-        while self._is_searching and (end := _LINE_END.search(held, max(start, searched))):
-            out += self._splice(held[start : end.start()]), end.group()
+        while self._is_searching and (end := _LINE_END.search(pending, max(start, searched))):
+            out += self._splice(pending[start : end.start()]), end.group()
             start = end.end()
-        self._held = held[start:]
-        if not self._is_searching or len(self._held) > _MAX_EVENT_BYTES:
+        self._pending = pending[start:]
+        if not self._is_searching or len(self._pending) > _MAX_EVENT_BYTES:
             self._is_searching = False
             out.append(self.flush())
         return b"".join(out)
 
     def flush(self) -> bytes:
         """What was held back, at the end of the stream."""
-        rest, self._held = self._held, b""
+        rest, self._pending = self._pending, b""
         return rest
 
     def _splice(self, line: bytes) -> bytes:
@@ -123,7 +123,7 @@ class StreamFilter(Protocol):
 
     def flush(self) -> bytes: ...
 
-    def heard(self) -> ChatMessage: ...
+    def message(self) -> ChatMessage: ...
 
 
 class PassThrough:
@@ -135,8 +135,8 @@ class PassThrough:
     def flush(self) -> bytes:
         return b""
 
-    def heard(self) -> ChatMessage:
-        return NOTHING_HEARD
+    def message(self) -> ChatMessage:
+        return NO_MESSAGE
 
 
 class MemoryStreamFilter:
@@ -145,21 +145,21 @@ class MemoryStreamFilter:
     def __init__(self, wire: Wire, memories: str) -> None:
         self._splicer = EventSplicer("memories", memories, wire.may_carry)
         self._reader = EventReader()
-        self._ear = wire.ear()
+        self._listener = wire.listener()
 
     def feed(self, chunk: bytes) -> bytes:
         for event in self._reader.feed(chunk):
-            self._ear.hear(event)
+            self._listener.add(event)
         return self._splicer.feed(chunk)
 
     def flush(self) -> bytes:
         return self._splicer.flush()
 
-    def heard(self) -> ChatMessage:
+    def message(self) -> ChatMessage:
         """The message; the beginning of one that is incomplete."""
         for event in self._reader.finish():
-            self._ear.hear(event)
-        return self._ear.heard()
+            self._listener.add(event)
+        return self._listener.message()
 
 
 class AnswerStream:
@@ -172,7 +172,7 @@ class AnswerStream:
     def __init__(
         self,
         response: "httpx2.Response",
-        tap: StreamFilter,
+        stream_filter: StreamFilter,
         call: UpstreamCall,
         *,
         first: bytes = b"",
@@ -181,7 +181,7 @@ class AnswerStream:
     ) -> None:
         """``first`` was already read from ``chunks``."""
         self._response = response
-        self._tap = tap
+        self._filter = stream_filter
         self._call = call
         self._first = first
         self._chunks = response.aiter_raw() if chunks is None else chunks
@@ -222,16 +222,16 @@ class AnswerStream:
         import httpx2
 
         first, self._first = self._first, b""
-        if out := self._tap.feed(first):
+        if out := self._filter.feed(first):
             return out
         try:
             async for chunk in self._chunks:
-                if out := self._tap.feed(chunk):
+                if out := self._filter.feed(chunk):
                     return out
         except (httpx2.HTTPError, OSError) as error:
             raise fault(error) from None
         self._call.answered(self._response.status_code)
-        if rest := self._tap.flush():
+        if rest := self._filter.flush():
             return rest
         raise StopAsyncIteration
 

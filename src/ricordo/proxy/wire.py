@@ -22,22 +22,22 @@ class ChatMessage:
     calls: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def says_anything(self) -> bool:
+    def has_content(self) -> bool:
         """Whether there is anything to store: not for images alone."""
         return bool(self.text.strip() or self.calls)
 
 
-NOTHING_HEARD: Final = ChatMessage(ASSISTANT, "")
+NO_MESSAGE: Final = ChatMessage(ASSISTANT, "")
 """An answer that could not be parsed."""
 
 
-def first_of_user(said: Sequence[ChatMessage]) -> str:
-    return next((one.text for one in said if one.role == USER), "")
+def first_of_user(messages: Sequence[ChatMessage]) -> str:
+    return next((one.text for one in messages if one.role == USER), "")
 
 
-def last_of_user(said: Sequence[ChatMessage]) -> str:
+def last_of_user(messages: Sequence[ChatMessage]) -> str:
     """The user's last message, also where tools have answered since."""
-    return next((one.text for one in reversed(said) if one.role == USER), "")
+    return next((one.text for one in reversed(messages) if one.role == USER), "")
 
 
 def objects(value: object) -> list[dict[str, Any]]:
@@ -212,9 +212,9 @@ def _after_space(text: str, at: int) -> int:
 class StreamListener(Protocol):
     """Collects the message of one streamed answer."""
 
-    def hear(self, event: dict[str, Any]) -> None: ...
+    def add(self, event: dict[str, Any]) -> None: ...
 
-    def heard(self) -> ChatMessage: ...
+    def message(self) -> ChatMessage: ...
 
 
 class Wire(Protocol):
@@ -238,7 +238,7 @@ class Wire(Protocol):
 
     def user_in(self, request: JsonObject) -> str | None: ...
 
-    def said_in(self, request: JsonObject) -> list[ChatMessage]:
+    def messages_in(self, request: JsonObject) -> list[ChatMessage]:
         """The messages in order, without system prompts and messages without text."""
 
     def with_system(self, request: JsonObject, text: str) -> str:
@@ -247,9 +247,9 @@ class Wire(Protocol):
     def may_carry(self, event: dict[str, Any]) -> bool | None:
         """Whether memories go into this event of a stream; None: maybe into a later one."""
 
-    def said_by(self, answer: dict[str, Any]) -> ChatMessage: ...
+    def message_in(self, answer: dict[str, Any]) -> ChatMessage: ...
 
-    def ear(self) -> StreamListener: ...
+    def listener(self) -> StreamListener: ...
 
     def error(self, status: int, message: str, code: str) -> bytes:
         """Our own error in this wire format."""
