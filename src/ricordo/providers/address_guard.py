@@ -79,15 +79,11 @@ def refusal(address: str) -> str | None:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return "not an IP address"
-    for network, name in _REFUSED_NETWORKS:
-        if parsed.version == network.version and parsed in network and not _is_named(parsed):
-            return f"an address that is {name}"
+    if not parsed.is_loopback and not parsed.is_unspecified:  # there is a plainer word for these
+        for network, name in _REFUSED_NETWORKS:
+            if parsed.version == network.version and parsed in network:
+                return f"an address that is {name}"
     return _kind(parsed)
-
-
-def _is_named(address: Address) -> bool:
-    """Whether there is a plainer word for it than for its network: ``::1``, ``::``."""
-    return address.is_loopback or address.is_unspecified
 
 
 def _kind(address: Address) -> str | None:

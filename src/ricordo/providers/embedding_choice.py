@@ -117,32 +117,7 @@ def check_without_endpoint(provider: str, from_user: bool, **options: object) ->
             raise InvalidValue(name, f"is not used by {provider!r}; leave it out")
 
 
-def checked_model(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
-    if given is None and provider == "llamacpp":
-        raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
-    return endpoint.checked_model(provider, given, preset.default_model)
-
-
-def checked_base_url(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
-    """The URL as given, or the default, without a trailing slash."""
-    return endpoint.checked_base_url(provider, given, preset.base_url, path="/embeddings")
-
-
-def checked_api_key(provider: str, preset: EmbeddingPreset, given: str | None) -> str | None:
-    """A key that can be sent in a header; None where none is needed."""
-    return endpoint.checked_api_key(provider, given, is_needed=preset.needs_key)
-
-
-def checked_dimensions(given: int | None) -> int | None:
-    """A width to request; None is the model's own."""
-    if given is None:
-        return None
-    if type(given) is not int or not 1 <= given <= MAX_VECTOR_WIDTH:
-        raise InvalidValue("dimensions", f"expected a whole number from 1 to {MAX_VECTOR_WIDTH}")
-    return given
-
-
-Kept = TypeVar("Kept")
+Cached = TypeVar("Cached")
 
 
 @dataclass(frozen=True)
@@ -179,14 +154,23 @@ class EmbeddingChoice:
                 dimensions=dimensions,
             )
             return cls(provider, from_user=from_user)
-        return cls(
+        if model is None and provider == "llamacpp":
+            raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
+        choice = cls(
             provider,
-            model=checked_model(provider, preset, model),
-            base_url=checked_base_url(provider, preset, base_url),
-            api_key=checked_api_key(provider, preset, api_key),
-            dimensions=checked_dimensions(dimensions),
+            model=endpoint.checked_model(provider, model, preset.default_model),
+            base_url=endpoint.checked_base_url(
+                provider, base_url, preset.base_url, path="/embeddings"
+            ),
+            api_key=endpoint.checked_api_key(provider, api_key, is_needed=preset.needs_key),
+            dimensions=dimensions,
             from_user=from_user,
         )
+        is_width = type(dimensions) is int and 1 <= dimensions <= MAX_VECTOR_WIDTH
+        if dimensions is not None and not is_width:
+            problem = f"expected a whole number from 1 to {MAX_VECTOR_WIDTH}"
+            raise InvalidValue("dimensions", problem)
+        return choice
 
     @property
     def local_folder(self) -> Path | None:
@@ -307,27 +291,27 @@ class EmbedderRegistry:
         return self._max_width if too_wide else None
 
 
-class _LruCache(Generic[Kept]):
-    """An LRU cache. Its owner holds a lock around it."""
+class _LruCache(Generic[Cached]):
+    """An LRU cache. Its owner locks around it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._entries: OrderedDict[Hashable, Cached] = OrderedDict()
 
-    def get(self, key: Hashable, make: Callable[[], Kept]) -> tuple[Kept, Kept | None]:
+    def get(self, key: Hashable, make: Callable[[], Cached]) -> tuple[Cached, Cached | None]:
         """The entry, made if necessary, and the evicted one."""
         dropped = None
-        if key not in self._kept:
-            self._kept[key] = make()
-            if len(self._kept) > self._most:
-                _, dropped = self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key], dropped
+        if key not in self._entries:
+            self._entries[key] = make()
+            if len(self._entries) > self._most:
+                _, dropped = self._entries.popitem(last=False)
+        self._entries.move_to_end(key)
+        return self._entries[key], dropped
 
-    def clear(self) -> list[Kept]:
+    def clear(self) -> list[Cached]:
         """Remove and return all entries."""
-        everything = list(self._kept.values())
-        self._kept.clear()
+        everything = list(self._entries.values())
+        self._entries.clear()
         return everything
 
 
@@ -344,18 +328,20 @@ def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice |
         with httpx2.Client(
             verify=trusted_at(url), timeout=timeout_seconds, trust_env=False, follow_redirects=False
         ) as client:
-            return _ask(client, root)
+            return _probe(client, root)
     except (httpx2.HTTPError, httpx2.InvalidURL, RicordoError, ValueError):
         return None
 
 
-def _ask(client: "httpx2.Client", root: str) -> EmbeddingChoice | None:
+def _probe(client: "httpx2.Client", root: str) -> EmbeddingChoice | None:
     props = _json(client.get(f"{root}/props"))
     if not isinstance(props, dict) or not any(mark in props for mark in _MARKS):
         return None
-    model = _first_model(_json(client.get(f"{root}/v1/models")))
-    if model is None:
-        return None
+    match _json(client.get(f"{root}/v1/models")):
+        case {"data": [{"id": str(model)}, *_]}:
+            pass
+        case _:
+            return None
     choice = EmbeddingChoice.parse("llamacpp", model=model, base_url=f"{root}/v1")
     answer = client.post(
         f"{root}/v1/embeddings",
@@ -370,14 +356,6 @@ def _ask(client: "httpx2.Client", root: str) -> EmbeddingChoice | None:
 
 def _json(response: "httpx2.Response") -> Any:
     return response.json() if response.status_code == 200 else None
-
-
-def _first_model(listed: Any) -> str | None:
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    if not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
-        return None
-    name = entries[0].get("id")
-    return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
@@ -58,21 +58,18 @@ def readings(text: str) -> Iterator[ParsedJson | NotReadable]:
     """
     start = text.find("{")
     while start >= 0:
-        found = _read_at(text, start)
+        reader = _Reader(text, start)
+        found: ParsedJson | NotReadable
+        try:
+            value = reader.braces(1)
+            if reader.is_open and not value:
+                raise NotReadable("the text ends before it says anything", reader.at)
+            found = ParsedJson(value, start, reader.at, reader.is_open)
+        except NotReadable as problem:
+            problem.start = start
+            found = problem
         yield found
         start = text.find("{", max(start + 1, found.end))
-
-
-def _read_at(text: str, start: int) -> ParsedJson | NotReadable:
-    reader = _Reader(text, start)
-    try:
-        value = reader.braces(1)
-        if reader.is_open and not value:
-            raise NotReadable("the text ends before it says anything", reader.at)
-    except NotReadable as problem:
-        problem.start = start
-        return problem
-    return ParsedJson(value, start, reader.at, reader.is_open)
 
 
 class _Reader:
@@ -292,16 +289,11 @@ def _strict(text: str) -> dict[str, object] | None:
 def _is_too_deep(value: object) -> bool:
     level = [value]
     for _ in range(MAX_ANSWER_DEPTH + 1):
-        level = [part for whole in level for part in _parts(whole)]
+        lists = [list(one.values()) if isinstance(one, dict) else one for one in level]
+        level = [part for one in lists if isinstance(one, list) for part in one]
         if not level:
             return False
     return True
-
-
-def _parts(whole: object) -> Iterable[object]:
-    if isinstance(whole, dict):
-        return whole.values()
-    return whole if isinstance(whole, list) else ()
 
 
 def _refuse(constant: str) -> NoReturn:

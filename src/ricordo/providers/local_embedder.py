@@ -58,8 +58,13 @@ class ModelFiles:
         """A name that changes when the model does. Raises EmbedderRefused."""
         if self.is_shipped:
             return f"{SHIPPED_NAME}@{SHIPPED_SHA256[SHIPPED_GRAPH][:_DIGEST_CHARS]}"
+        weights = sorted(  # of large graphs, in files of their own
+            path
+            for path in self.graph.parent.glob(f"{self.graph.name}*data*")
+            if path != self.graph and path.is_file()
+        )
         digest = hashlib.sha256()
-        for path in (self.graph, *self._weights_beside(), self.tokenizer):
+        for path in (self.graph, *weights, self.tokenizer):
             digest.update(_sha256(path))
         folder = self.tokenizer.parent.resolve()
         return f"{folder.name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
@@ -79,14 +84,6 @@ class ModelFiles:
                 " install the package again"
             )
         return content
-
-    def _weights_beside(self) -> list[Path]:
-        """External weight files of large graphs."""
-        return sorted(
-            path
-            for path in self.graph.parent.glob(f"{self.graph.name}*data*")
-            if path != self.graph and path.is_file()
-        )
 
 
 def shipped_in(folder: Path) -> ModelFiles:
@@ -404,6 +401,4 @@ class LocalEmbedder:
         """Nothing to do: the model is shared, and stays loaded."""
 
     def _files(self) -> ModelFiles:
-        if self._folder is None:
-            return SHIPPED
-        return in_folder(self._folder)
+        return SHIPPED if self._folder is None else in_folder(self._folder)
