@@ -248,8 +248,8 @@ MUTANTS = (
     ),
     Mutant(
         "redaction",
-        "proxy/upstream.py",
-        'body.replace(self._secret, b"[key]") if is_secret else body',
+        "providers/endpoint.py",
+        'body.replace(secret, b"[key]") if is_secret else body',
         "body",
         "tests/proxy/test_passing.py tests/proxy/test_service.py tests/observing/test_log_lines.py",
     ),

@@ -69,7 +69,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def no_pauses_between_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that fails is asked again at once; the pauses themselves have tests of their own."""
-    monkeypatch.setattr("ricordo.providers.chat_client.MODEL_BACKOFF_BASE_SECONDS", 0.001)
+    monkeypatch.setattr("ricordo.providers.timing.MODEL_BACKOFF_BASE_SECONDS", 0.001)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -100,30 +100,29 @@ RECALL_FLUSH_SECONDS: Final = 60.0  # how long what was recalled may wait to be 
 MAX_EMBEDDED_CHARS: Final = 6_000  # of one text; about 8,000 tokens in the densest scripts
 MAX_EMBEDDING_REQUEST_CHARS: Final = 48_000  # of all texts of one request, unless one is longer
 MAX_EMBEDDING_RESPONSE_BYTES: Final = 32 * 1024 * 1024
-MAX_EMBEDDING_ATTEMPTS: Final = 4  # of one request
 EMBEDDING_REQUEST_SECONDS: Final = 30.0  # one attempt
 EMBEDDING_FILL_SECONDS: Final = 120.0  # one batch of texts that wait for their vectors
-EMBEDDING_BACKOFF_BASE_SECONDS: Final = 0.5
-EMBEDDING_BACKOFF_CAP_SECONDS: Final = 20.0
-MAX_RETRY_AFTER_SECONDS: Final = 60.0  # an endpoint that wants a longer pause is "unavailable"
-BREAKER_FAILURES: Final = 5  # in a row, until an endpoint is left alone …
-BREAKER_OPEN_SECONDS: Final = 30.0  # … for so long
 LOCAL_BATCH_TEXTS: Final = 32
 MAX_LOCAL_TOKENS: Final = 512  # of one text, whatever a model folder's tokenizer allows
 DEFAULT_LOCAL_TOKENS: Final = 256  # where its tokenizer does not say
 MAX_LOCAL_FILE_BYTES: Final = 256 * 1024 * 1024  # of a tokenizer, and of the shipped model
 MAX_CACHED_EMBEDDERS: Final = 64
 MAX_VECTOR_WIDTH: Final = 16_000  # what pgvector can store in one column
+
+# -- endpoints of models: embeddings and chat ------------------------------------------------
 MAX_URL_CHARS: Final = 2_000
 MAX_API_KEY_CHARS: Final = 1_000
 MAX_MODEL_NAME_CHARS: Final = 200
+MODEL_CONNECT_SECONDS: Final = 10.0  # until connected; the rest is the caller's deadline
+MAX_MODEL_RETRIES: Final = 3  # of one call: requests sent again after a fault of the endpoint
+MODEL_BACKOFF_BASE_SECONDS: Final = 0.5
+MODEL_BACKOFF_CAP_SECONDS: Final = 20.0
+MAX_RETRY_AFTER_SECONDS: Final = 60.0  # an endpoint that wants a longer pause is "unavailable"
+BREAKER_FAILURES: Final = 5  # in a row, until an endpoint is left alone …
+BREAKER_OPEN_SECONDS: Final = 30.0  # … for so long
 
 # -- language models -----------------------------------------------------------------------
 MAX_CORRECTIONS: Final = 2  # of one call: how often a wrong answer is sent back to the model
-MAX_MODEL_RETRIES: Final = 3  # of one call: requests sent again after a fault of the endpoint
-MODEL_CONNECT_SECONDS: Final = 10.0  # until connected; the rest is the caller's deadline
-MODEL_BACKOFF_BASE_SECONDS: Final = 0.5
-MODEL_BACKOFF_CAP_SECONDS: Final = 20.0
 MAX_MODEL_RESPONSE_BYTES: Final = 4 * 1024 * 1024
 MAX_MODEL_ANSWER_CHARS: Final = 200_000  # of the text in it
 MAX_REPEATED_ANSWER_CHARS: Final = 4_000  # of a wrong answer that is sent back

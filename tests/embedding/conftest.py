@@ -50,3 +50,8 @@ def remote(server: EmbeddingServer, time: SteppingTime) -> Iterator[Callable[...
     yield make
     for embedder in made:
         embedder.close()
+
+
+@pytest.fixture(autouse=True)
+def no_pauses_between_requests() -> None:
+    """These tests are about the pauses, on a clock that they move themselves."""

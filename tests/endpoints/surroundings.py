@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ricordo.providers.endpoint import Timing
+from ricordo.providers.timing import Timing
 
 
 class SteppingTime:

@@ -6,55 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.providers.endpoint import (
-    Deadline,
-    bounded,
-    check_not_compressed,
-    may_pass,
-    one_line,
-    read_json,
-    said,
-)
-from tests.endpoints.surroundings import SteppingTime
+from ricordo.providers.endpoint import Endpoint, error_status, may_pass, one_line, read_json, said
 
 USED_UP = b'{"error": {"code": "insufficient_quota", "message": "no credit"}}'
 
 
 class Wrong(Exception):
     pass
-
-
-class Late(Exception):
-    pass
-
-
-def test_a_compressed_answer_is_not_read() -> None:
-    for encoding in ("gzip", "br", "identity, gzip", ""):
-        with pytest.raises(Wrong, match="compressed"):
-            check_not_compressed(encoding, Wrong)
-    for encoding in (None, "identity", "Identity"):
-        check_not_compressed(encoding, Wrong)
-
-
-def test_a_body_is_read_no_further_than_its_limit() -> None:
-    deadline = Deadline(None, SteppingTime().timing.monotonic)
-    limits = {"max_bytes": 5, "deadline": deadline, "too_large": Wrong, "too_late": Late}
-    whole = [b"abc", b"", b"de"]
-    assert list(bounded(whole, **limits)) == whole
-    parts = iter([b"abc", b"def", b"never read"])
-    with pytest.raises(Wrong, match="larger than 5 bytes"):
-        list(bounded(parts, **limits))
-    assert list(parts) == [b"never read"]
-
-
-def test_a_body_is_read_no_longer_than_its_deadline() -> None:
-    time = SteppingTime()
-    deadline = Deadline(3.0, time.timing.monotonic)
-    read = bounded([b"a"] * 9, max_bytes=99, deadline=deadline, too_large=Wrong, too_late=Late)
-    assert next(read) == b"a"
-    time.sleep(3.0)
-    with pytest.raises(Late, match="did not end in time"):
-        next(read)
 
 
 def test_what_is_not_json() -> None:
@@ -76,6 +34,26 @@ def test_a_used_up_quota_will_not_pass() -> None:
     assert not may_pass(429, USED_UP)
     assert not may_pass(429, USED_UP.replace(b"code", b"type"))
     assert may_pass(503, USED_UP)  # only a limit of the rate is told apart by it
+
+
+def test_an_error_in_an_answer_that_says_it_is_well() -> None:
+    assert error_status(b'{"error": {"message": "overloaded", "code": 503}}') == 503
+    for other in (
+        b"x",
+        b'["error"]',
+        b'{"error": {"code": 200}}',
+        b'{"error": {"code": "503"}}',
+        b'{"error": {"code": 503}, "choices": []}',
+        b'{"error": {"code": 503}, "data": []}',
+    ):
+        assert error_status(other) is None
+
+
+def test_a_key_is_taken_out_of_an_answer_unless_it_is_a_dummy() -> None:
+    answer = b"no, sk-secret-key"
+    assert Endpoint("p", "http://a", "sk-secret-key").without_key(answer) == b"no, [key]"
+    for key in (None, "", "no"):
+        assert Endpoint("p", "http://a", key).without_key(answer) == answer
 
 
 @pytest.mark.parametrize(

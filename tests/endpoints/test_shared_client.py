@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ricordo.providers.endpoint import SharedClient
+from ricordo.providers.http_client import SharedClient
 from tests.endpoints.forking import succeeds_in_child
 
 

@@ -72,7 +72,6 @@ class TouchyServer(EmbeddingServer):
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between attempts are tested elsewhere."""
-    monkeypatch.setattr("ricordo.providers.remote_embedder.EMBEDDING_BACKOFF_BASE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 from ricordo.errors import RicordoError
 from ricordo.formation.extraction import Extracted
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
-from ricordo.providers.chat import Unusable, read_text, read_value
-from ricordo.providers.chat_client import ModelAnswer, error_status, read_answer
-from ricordo.providers.endpoint import one_line, said
+from ricordo.providers.chat_answer import ModelAnswer, Unusable, read_answer, read_text, read_value
+from ricordo.providers.endpoint import error_status, one_line, said
 from ricordo.providers.json_repair import read_object, readings
 from ricordo.providers.remote_embedder import read_vectors
 from tests.fuzz.mutating import altered, json_values, mutated, mutated_bytes, odd_texts

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.providers.event_stream import EventReader
 from ricordo.proxy import stream as stream_module
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.stream import EventReader, EventSplicer, MemoryStreamFilter
+from ricordo.proxy.stream import EventSplicer, MemoryStreamFilter
 from ricordo.proxy.wire import JsonObject, Wire, dumped, read_object
 from tests.fuzz.mutating import altered, mutated, mutated_bytes, odd_texts
 from tests.fuzz.running import FUZZ
@@ -67,8 +68,8 @@ def cut(stream: bytes, at: Iterable[int]) -> list[bytes]:
     return [stream[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def read(chunks: Iterable[bytes]) -> list[dict[str, Any]]:
-    reader = EventReader()
+def read(chunks: Iterable[bytes]) -> list[bytes]:
+    reader = EventReader(stream_module._MAX_EVENT_BYTES)
     found = [event for chunk in chunks for event in reader.feed(chunk)]
     return [*found, *reader.finish()]
 

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ricordo.errors import EmbedderUnavailable, TargetRefused
+from ricordo.errors import TargetRefused
 
 # Otherwise a user who may set an endpoint could make this server call machines that only it can
 # reach: itself, its neighbours, the metadata service of its cloud.
@@ -36,11 +36,11 @@ _REFUSED_NETWORKS: Final = tuple(
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Every address of a host. Raises EmbedderUnavailable: there is none now."""
+    """Every address of a host; none where it is unknown."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise EmbedderUnavailable(f"the host {host} has no address") from None
+        return []
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
@@ -56,10 +56,7 @@ def allowed_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
         if problem is not None:
             raise TargetRefused(f"base_url: {host} is {problem}; {_ALLOWED_BY}")
         return [host]
-    try:
-        addresses = list(resolve(host, port))
-    except EmbedderUnavailable:
-        addresses = []
+    addresses = list(resolve(host, port))
     if not addresses or any(refusal(address) is not None for address in addresses):
         raise TargetRefused(f"base_url: {host} has no public address; {_ALLOWED_BY}")
     return addresses

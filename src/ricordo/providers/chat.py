@@ -1,24 +1,29 @@
 """Chat models: structured and plain answers, corrections, and a self-test."""
 
+import contextlib
 import functools
-import json
 import re
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused
-from ricordo.limits import MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
+from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
+from ricordo.limits import MAX_CORRECTIONS, MAX_MODEL_RESPONSE_BYTES
 from ricordo.model.record import Record
-from ricordo.providers.chat_client import (
-    EndpointRefused,
+from ricordo.providers.chat_answer import (
     ModelAnswer,
-    ModelCall,
-    Sender,
-    stream_answer,
+    T,
+    Unusable,
+    compact,
+    correction,
+    read_answer,
+    read_text,
+    read_value,
+    streamed_text,
+    with_schema,
 )
 from ricordo.providers.chat_model import (
     BeforeRequest,
@@ -31,19 +36,12 @@ from ricordo.providers.chat_model import (
     estimated_tokens,
     no_limit,
 )
-from ricordo.providers.endpoint import Deadline, Timing
-from ricordo.providers.json_repair import read_object, without_thinking
+from ricordo.providers.endpoint import BadResponse, Refused, Unavailable, json_body
+from ricordo.providers.http_client import Call, ModelClient
+from ricordo.providers.timing import Deadline, Timing
 from ricordo.text.tokens import estimate_tokens
 
-_MAX_PROBLEMS: Final = 3
-_MAX_PROBLEM_CHARS: Final = 160
-
-_ONLY_JSON: Final = (
-    "Answer with one JSON object and nothing else: no explanation, no code fence."
-    " It must follow this JSON schema:\n"
-)
-
-T = TypeVar("T", bound=BaseModel)
+_PATH: Final = "/chat/completions"
 _KEPT: Final = ("type", "enum", "description")
 _IN_WORDS: Final[Mapping[str, str]] = {
     "minLength": "at least {} characters",
@@ -64,95 +62,6 @@ _QUESTION: Final = (
     Message("system", "Read the sentence and give what is asked for."),
     Message("user", "The train to the coast leaves at nine. When does it leave?"),
 )
-
-
-class Unusable(Exception):
-    """An answer that cannot be used; ``what`` says why, for the model and for people."""
-
-    def __init__(self, what: str, *, is_final: bool = False) -> None:
-        """``is_final``: telling the model would not help."""
-        self.what = what
-        self.is_final = is_final
-        super().__init__(what)
-
-
-def compact(schema: Mapping[str, object]) -> str:
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-
-
-def with_schema(messages: Sequence[Message], schema: Mapping[str, object]) -> list[Message]:
-    wanted = _ONLY_JSON + compact(schema)
-    if messages and messages[0].role == "system":
-        return [Message("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:]]
-    return [Message("system", wanted), *messages]
-
-
-def correction(
-    wrong: str, problem: Unusable, schema: Mapping[str, object] | None
-) -> tuple[Message, Message]:
-    """The wrong answer and what was wrong with it, to continue the conversation.
-
-    The schema is repeated where the conversation does not show it: an endpoint that ignored the
-    schema did not show it to the model either.
-    """
-    again = f"That answer cannot be used: {problem.what}. Answer again."
-    if schema is not None:
-        again = f"{again} {_ONLY_JSON}{compact(schema)}"
-    # Never empty: some endpoints refuse such messages.
-    repeated = wrong[:MAX_REPEATED_ANSWER_CHARS] if wrong.strip() else "(nothing)"
-    return Message("assistant", repeated), Message("user", again)
-
-
-def problems(error: ValidationError) -> str:
-    """Validation errors on one line, without the values."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [
-        f"{'.'.join(str(step) for step in entry['loc']) or 'the object'}: {entry['msg']}"
-        for entry in found[:_MAX_PROBLEMS]
-    ]
-    more = [f"and {len(found) - _MAX_PROBLEMS} more"] if len(found) > _MAX_PROBLEMS else []
-    return "; ".join([line[:_MAX_PROBLEM_CHARS] for line in lines] + more)
-
-
-def read_value(answer: ModelAnswer, shape: type[T]) -> T:
-    """The first object in the answer that has the shape. Raises Unusable: there is none."""
-    _check_given(answer)
-
-    def validated(found: dict[str, object]) -> T:
-        return shape.model_validate_json(json.dumps(found))
-
-    try:
-        # A truncated answer is not closed: half a sentence may well have the right shape.
-        return read_object(answer.content, validated, close_open_ends=not answer.is_cut_off)
-    except ValueError as error:
-        if answer.is_cut_off:
-            raise _cut_off(answer) from None
-        what = problems(error) if isinstance(error, ValidationError) else str(error)
-        raise Unusable(what) from None
-
-
-def read_text(answer: ModelAnswer) -> str:
-    """The text of the answer. Raises Unusable: there is none, or it is truncated."""
-    _check_given(answer)
-    if answer.is_cut_off:
-        raise _cut_off(answer)
-    text = without_thinking(answer.content).strip()
-    if not text:
-        raise Unusable("it was empty")
-    return text
-
-
-def _check_given(answer: ModelAnswer) -> None:
-    if answer.is_withheld:
-        raise Unusable("the model declined to answer", is_final=True)
-    if not answer.content.strip():
-        raise _cut_off(answer) if answer.is_cut_off else Unusable("it was empty")
-
-
-def _cut_off(answer: ModelAnswer) -> Unusable:
-    spent = answer.completion_tokens
-    after = "" if spent is None else f" after {spent} tokens"
-    return Unusable(f"it was cut off{after} because it was too long; be much shorter")
 
 
 # Endpoints support different parts of JSON Schema, and some refuse a schema for one unknown
@@ -258,7 +167,9 @@ class ChatModel:
         self._choice = choice
         self._deadline_seconds = deadline_seconds
         self._timing = timing or Timing()
-        self._sender = Sender(choice, self._timing)
+        self._client = ModelClient(
+            choice.endpoint, max_bytes=MAX_MODEL_RESPONSE_BYTES, timing=self._timing
+        )
         # Immutable and replaced as a whole: threads need no lock for it.
         self._dialect = Dialect.of(choice.preset)
 
@@ -333,13 +244,27 @@ class ChatModel:
     ) -> Generator[str, None, None]:
         """The pieces of an answer in plain text as they arrive; usage is not counted.
 
+        Never retried: the reader decides that. Closing the iterator ends the answer.
+
         Raises:
             LanguageModelError: as for :meth:`ask`, also in the middle of the answer.
         """
         seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
-        return stream_answer(
-            self._choice, messages, max_tokens=max_tokens, deadline_seconds=seconds
-        )
+        dialect = self._dialect
+        with _model_errors():
+            while True:
+                body = {
+                    "model": self.model,
+                    "messages": list(messages),
+                    "stream": True,
+                    dialect.max_tokens_field: max_tokens,
+                }
+                try:
+                    with self._client.stream(_PATH, json_body(body), seconds) as (kind, parts):
+                        yield from streamed_text(kind, parts, self._choice.endpoint)
+                    return
+                except Refused as refusal:
+                    dialect = _other_dialect(dialect, refusal, is_structured=False)
 
     def estimated_tokens(self, messages: Sequence[Message]) -> int:
         """An upper estimate of the prompt tokens, for budgets."""
@@ -347,7 +272,7 @@ class ChatModel:
 
     def close(self) -> None:
         """Close connections; using it again opens new ones."""
-        self._sender.close()
+        self._client.close()
 
     def _call(
         self,
@@ -355,10 +280,10 @@ class ChatModel:
         on_usage: OnUsage,
         before_request: BeforeRequest,
         max_tokens: int,
-    ) -> ModelCall:
+    ) -> "_ModelCall":
         seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
         deadline = Deadline(seconds, self._timing.monotonic)
-        return ModelCall(deadline, on_usage, before_request, max_tokens)
+        return _ModelCall(Call(deadline), on_usage, before_request, max_tokens)
 
     def _converse(
         self,
@@ -366,19 +291,20 @@ class ChatModel:
         read: Callable[[ModelAnswer], Result],
         *,
         wanted: tuple[str, JsonSchema] | None,
-        call: ModelCall,
+        call: "_ModelCall",
     ) -> Result:
         """Ask, and have the model correct its answer a few times at most."""
         conversation = list(messages)
         corrections = 0
         while True:
-            given, dialect, prompt_tokens = self._exchange(conversation, wanted, call)
+            with _model_errors():
+                given, dialect, prompt_tokens = self._exchange(conversation, wanted, call)
             try:
                 result = read(given)
             except Unusable as problem:
                 call.on_usage(_usage(given, prompt_tokens, failed=True))
                 if problem.is_final or corrections == MAX_CORRECTIONS:
-                    place = self._choice.place
+                    place = self._choice.endpoint.place
                     raise BadAnswer(f"{place}: no usable answer: {problem.what}") from None
                 is_unseen = dialect.structure is Structure.JSON_SCHEMA and not corrections
                 schema = wanted[1] if wanted is not None and is_unseen else None
@@ -392,30 +318,69 @@ class ChatModel:
         self,
         conversation: Sequence[Message],
         wanted: tuple[str, JsonSchema] | None,
-        call: ModelCall,
+        call: "_ModelCall",
     ) -> tuple[ModelAnswer, Dialect, int]:
         """One answer in the best dialect that the endpoint supports, and a token estimate."""
-        known = dialect = self._dialect
+        dialect = self._dialect
         while True:
             shown, extras = _in_dialect(dialect, conversation, wanted, call.max_tokens)
-            body = {"model": self.model, "messages": [_on_wire(m) for m in shown], **extras}
+            sent = [{"role": message.role, "content": message.content} for message in shown]
             prompt_tokens = estimated_tokens(shown)
             if wanted is not None and dialect.structure is Structure.JSON_SCHEMA:
                 prompt_tokens += estimate_tokens(compact(wanted[1]))  # some show it to the model
+            failed = functools.partial(call.on_usage, Usage(prompt_tokens, 0, failed=True))
             try:
-                answer = self._sender.send(body, prompt_tokens, call)
-            except EndpointRefused as refusal:
-                is_structured = wanted is not None
-                other = dialect.after_refusal(
-                    refusal.status, refusal.said, is_structured=is_structured
+                content = self._client.request(
+                    "POST",
+                    _PATH,
+                    json_body({"model": self.model, "messages": sent, **extras}),
+                    call.requests,
+                    before_request=functools.partial(
+                        call.before_request, prompt_tokens + call.max_tokens
+                    ),
+                    on_failure=failed,
                 )
-                if other is None:
-                    raise ModelRefused(str(refusal)) from None
-                dialect = other
-            else:
-                if dialect != known:  # found out just now, and it works
-                    self._dialect = dialect
-                return answer, dialect, prompt_tokens
+                break
+            except Refused as refusal:
+                dialect = _other_dialect(dialect, refusal, is_structured=wanted is not None)
+        try:
+            answer = read_answer(content)
+        except BadAnswer as problem:
+            failed()
+            raise BadAnswer(f"{self._choice.endpoint.place}: {problem}") from None
+        self._dialect = dialect  # which works
+        return answer, dialect, prompt_tokens
+
+
+@dataclass(frozen=True)
+class _ModelCall:
+    """What all requests of one call share."""
+
+    requests: Call
+    on_usage: OnUsage
+    before_request: BeforeRequest
+    max_tokens: int
+
+
+@contextlib.contextmanager
+def _model_errors() -> Iterator[None]:
+    """Raise errors of the client as those of language models."""
+    try:
+        yield
+    except Unavailable as error:
+        raise ModelUnavailable(str(error)) from None
+    except Refused as error:
+        raise ModelRefused(str(error)) from None
+    except BadResponse as error:
+        raise BadAnswer(str(error)) from None
+
+
+def _other_dialect(dialect: Dialect, refusal: Refused, *, is_structured: bool) -> Dialect:
+    """What to try after a refusal; raises it where it is about something else."""
+    other = dialect.after_refusal(refusal.status, refusal.said, is_structured=is_structured)
+    if other is None:
+        raise refusal
+    return other
 
 
 def _in_dialect(
@@ -441,12 +406,6 @@ def _in_dialect(
     return with_schema(conversation, schema), extras
 
 
-def _on_wire(message: Message) -> dict[str, str]:
-    """Without lone surrogates, which cannot be sent."""
-    text = message.content.encode("utf-8", "replace").decode("utf-8")
-    return {"role": message.role, "content": text}
-
-
 def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
     """As the endpoint counted, otherwise as estimated."""
     prompt, completion = answer.prompt_tokens, answer.completion_tokens
@@ -457,7 +416,7 @@ def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
     )
 
 
-class _Refused(BaseModel, defer_build=True):
+class _Departure(BaseModel, defer_build=True):
     hour: int = Field(description="the hour as a number")
     destination: str = Field(description="where it goes, in a word or two")
 
@@ -489,7 +448,7 @@ def test_model(
     try:
         model.ask(
             _QUESTION,
-            _Refused,
+            _Departure,
             max_tokens=_MAX_TOKENS,
             on_usage=spent.append,
             deadline_seconds=deadline_seconds,

@@ -9,6 +9,7 @@ from typing import Final, Literal, Self
 
 from ricordo.errors import InvalidValue
 from ricordo.providers import endpoint
+from ricordo.providers.endpoint import Endpoint
 from ricordo.text.tokens import estimate_tokens
 
 _TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
@@ -117,9 +118,8 @@ class ModelChoice:
         return PRESETS[self.provider]
 
     @property
-    def place(self) -> str:
-        """The endpoint's name in messages."""
-        return f"{self.provider} ({self.base_url})"
+    def endpoint(self) -> Endpoint:
+        return Endpoint(self.provider, self.base_url, self.api_key)
 
 
 _LOOSER: Final = {

@@ -1,5 +1,6 @@
 """The choice of an embedding provider: presets, settings, detection and a self-test."""
 
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -7,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
@@ -15,25 +16,25 @@ from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_
 from ricordo.model.record import Record
 from ricordo.providers import endpoint, local_embedder
 from ricordo.providers.address_guard import Resolve
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.embedder import Embedder
-from ricordo.providers.endpoint import Monotonic, Timing, trusted_at
+from ricordo.providers.endpoint import Endpoint, EndpointError
+from ricordo.providers.http_client import Call, ModelClient
 from ricordo.providers.local_embedder import LocalEmbedder
 from ricordo.providers.remote_embedder import (
-    CircuitBreaker,
     RemoteEmbedder,
     RemoteTarget,
     read_vectors,
     request_body,
 )
-
-if TYPE_CHECKING:
-    import httpx2
+from ricordo.providers.timing import Deadline, Monotonic, Timing
 
 LOCAL: Final = "local"
 LOCAL_FOLDER: Final = "local:"
 NONE: Final = "none"
 # Present in /props of every version.
 _MARKS: Final = ("default_generation_settings", "total_slots", "model_path", "build_info")
+_MAX_PROBE_BYTES: Final = 4 * 1024 * 1024
 _DEADLINE_SECONDS: Final = 15.0
 _SAMPLES: Final = ("Prefers tea over coffee.", "The train to the coast leaves at nine.")
 
@@ -321,41 +322,29 @@ def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice |
     Three short requests: is it llama.cpp (``/props``), which model (``/v1/models``), and does it
     embed a word. Never raises; a slow server counts as absent.
     """
-    import httpx2
-
     root = url.rstrip("/").removesuffix("/v1")
+    client = ModelClient(Endpoint("llamacpp", root), max_bytes=_MAX_PROBE_BYTES)
+
+    def answer(method: str, path: str, body: bytes | None = None) -> bytes:
+        call = Call(Deadline(timeout_seconds, time.monotonic), retries_left=0)
+        return client.request(method, path, body, call)
+
     try:
-        with httpx2.Client(
-            verify=trusted_at(url), timeout=timeout_seconds, trust_env=False, follow_redirects=False
-        ) as client:
-            return _probe(client, root)
-    except (httpx2.HTTPError, httpx2.InvalidURL, RicordoError, ValueError):
-        return None
-
-
-def _probe(client: "httpx2.Client", root: str) -> EmbeddingChoice | None:
-    props = _json(client.get(f"{root}/props"))
-    if not isinstance(props, dict) or not any(mark in props for mark in _MARKS):
-        return None
-    match _json(client.get(f"{root}/v1/models")):
-        case {"data": [{"id": str(model)}, *_]}:
-            pass
-        case _:
+        props = json.loads(answer("GET", "/props"))
+        if not isinstance(props, dict) or not any(mark in props for mark in _MARKS):
             return None
-    choice = EmbeddingChoice.parse("llamacpp", model=model, base_url=f"{root}/v1")
-    answer = client.post(
-        f"{root}/v1/embeddings",
-        content=request_body(model, ["hello"], {}),
-        headers={"Content-Type": "application/json"},
-    )
-    if answer.status_code != 200:
-        return None
-    read_vectors(answer.content, 1)
-    return choice
-
-
-def _json(response: "httpx2.Response") -> Any:
-    return response.json() if response.status_code == 200 else None
+        match json.loads(answer("GET", "/v1/models")):
+            case {"data": [{"id": str(model)}, *_]}:
+                choice = EmbeddingChoice.parse("llamacpp", model=model, base_url=f"{root}/v1")
+                read_vectors(
+                    answer("POST", "/v1/embeddings", request_body(model, ["hello"], {})), 1
+                )
+                return choice
+    except (EndpointError, RicordoError, ValueError, RecursionError):
+        pass
+    finally:
+        client.close()
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,15 @@
-"""Calls to remote endpoints: URLs, deadlines, retries, one shared client."""
+"""Model endpoints: addresses and keys, what errors say, and what answers mean."""
 
-import contextlib
 import ipaddress
 import json
-import math
-import random
 import re
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from ricordo import fork_safety
-from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue
-from ricordo.limits import (
-    MAX_API_KEY_CHARS,
-    MAX_MODEL_NAME_CHARS,
-    MAX_RETRY_AFTER_SECONDS,
-    MAX_URL_CHARS,
-)
+from ricordo.limits import MAX_API_KEY_CHARS, MAX_MODEL_NAME_CHARS, MAX_URL_CHARS
 
 if TYPE_CHECKING:
     import ssl
@@ -34,7 +19,7 @@ _NAME: Final = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})\.)*[A-Za-z0-9
 _NUMERIC: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$")
 
 _MAX_SAID_CHARS: Final = 300
-_CLIENTS_SHARE: Final = 0.95  # the client's own timeouts end first, and cleanly, where they apply
+_MIN_SECRET_BYTES: Final = 8
 
 
 def split_url(url: str) -> SplitResult:
@@ -84,93 +69,93 @@ def is_nearby(url: str) -> bool:
         return host == "localhost" or "." not in host
 
 
-Monotonic = Callable[[], float]
-
-
 @dataclass(frozen=True)
-class Timing:
-    """Sources of time and randomness."""
+class Endpoint:
+    """Where a model is, and how messages name it."""
 
-    monotonic: Monotonic = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    jitter: Callable[[], float] = random.random
-    clock: Clock = system_clock
-
-
-class Deadline:
-    """The moment by which a whole call must end; None is never."""
-
-    def __init__(self, seconds: float | None, monotonic: Monotonic) -> None:
-        self.seconds = seconds
-        self._monotonic = monotonic
-        self._end = None if seconds is None else monotonic() + seconds
-
-    def remaining(self, at_most: float = math.inf) -> float:
-        """Seconds until then, at most ``at_most``; never below zero."""
-        if self._end is None:
-            return at_most
-        return max(0.0, min(at_most, self._end - self._monotonic()))
+    provider: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    guarded: bool = False
+    """The address comes from a user, so it must not lead into our own network."""
+    names_address: bool = True
+    """Whether errors name the address. Users read them, and the operator's network is not theirs.
+    """
 
     @property
-    def has_passed(self) -> bool:
-        return self._end is not None and self._monotonic() >= self._end
+    def place(self) -> str:
+        return f"{self.provider} ({self.base_url})" if self.names_address else self.provider
+
+    def shown(self, text: str) -> str:
+        """An error of a connection, fit to be shown."""
+        host = urlsplit(self.base_url).hostname
+        if host and not self.names_address:
+            text = text.replace(host, "[host]")
+        return one_line(text, self.api_key)
+
+    def without_key(self, body: bytes) -> bytes:
+        """An answer without the key, which some endpoints repeat."""
+        secret = (self.api_key or "").encode("utf-8")
+        is_secret = len(secret) >= _MIN_SECRET_BYTES  # a short dummy key is not secret
+        return body.replace(secret, b"[key]") if is_secret else body
 
 
-def backoff_seconds(retry: int, jitter: Callable[[], float], *, base: float, cap: float) -> float:
-    """A random pause before retry 1, 2 …: full jitter, so that clients do not synchronise."""
-    return min(cap, math.ldexp(base, retry - 1)) * jitter()
+class EndpointError(Exception):
+    """A request failed. ``was_sent``: the endpoint may have charged for it."""
+
+    def __init__(self, problem: str, *, was_sent: bool = True) -> None:
+        self.was_sent = was_sent
+        super().__init__(problem)
 
 
-def retry_after_seconds(header: str | None, now: datetime) -> float | None:
-    """A Retry-After header in seconds, given as seconds or a date; None when it says nothing."""
-    if header is None:
-        return None
-    value = header.strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
+class Unavailable(EndpointError):
+    """The same request may succeed later, after ``pause_seconds`` if the endpoint says so."""
+
+    def __init__(
+        self, place: str, problem: str, *, was_sent: bool = True, pause_seconds: float | None = None
+    ) -> None:
+        self.problem = problem
+        self.pause_seconds = pause_seconds
+        super().__init__(f"{place} is not available: {problem}", was_sent=was_sent)
 
 
-def may_wait(seconds: float, deadline: Deadline) -> bool:
-    """Whether a pause is short enough, in itself and for the time left."""
-    return seconds <= MAX_RETRY_AFTER_SECONDS and deadline.remaining(at_most=seconds) >= seconds
+class Unreachable(Unavailable):
+    """There was no connection."""
 
 
-# Errors are raised as the caller's class.
+class TimedOut(Unavailable):
+    """There was no connection in time, or no whole answer."""
+
+
+class Refused(EndpointError):
+    """The endpoint said no, or nothing could be sent; sending it again does not help."""
+
+    def __init__(
+        self, problem: str, *, status: int = 0, said: str = "", was_sent: bool = True
+    ) -> None:
+        self.status = status
+        self.said = said
+        super().__init__(problem, was_sent=was_sent)
+
+
+class Redirected(Refused):
+    """Redirects are not followed: they would carry the key elsewhere."""
+
+
+class BadResponse(EndpointError):
+    """The response is too large, or compressed."""
+
+
+# Errors in an answer are raised as the caller's class.
 
 ErrorOf = Callable[[str], Exception]
 """Makes the error to raise from a message."""
 
 
-def check_not_compressed(encoding: str | None, error: ErrorOf) -> None:
-    """Refuse compressed answers, which were not requested: they would get around size limits."""
-    if encoding is not None and encoding.lower() != "identity":
-        raise error("the answer is compressed, which was not asked for")
-
-
-def bounded(
-    parts: Iterable[bytes],
-    *,
-    max_bytes: int,
-    deadline: Deadline,
-    too_large: ErrorOf,
-    too_late: ErrorOf,
-) -> Iterator[bytes]:
-    """The parts of a body, within its limits in size and time."""
-    size = 0
-    for part in parts:
-        size += len(part)
-        if size > max_bytes:
-            raise too_large(f"the answer is larger than {max_bytes} bytes")
-        if deadline.has_passed:
-            raise too_late("the answer did not end in time")
-        yield part
+def json_body(value: object) -> bytes:
+    """Compact JSON, without lone surrogates, which cannot be sent."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def read_json(content: bytes, error: ErrorOf) -> Any:
@@ -187,6 +172,21 @@ def may_pass(status: int, content: bytes) -> bool:
         return not _is_quota_exhausted(content)
     # 501 is llama.cpp's answer to features it was not started with.
     return status == 408 or (status >= 500 and status != 501)
+
+
+def error_status(content: bytes) -> int | None:
+    """The error status that a gateway hides in an answer with status 200; None when it does not."""
+    if b'"error"' not in content:
+        return None
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict) or "choices" in body or "data" in body:
+        return None
+    error = body.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if type(code) is int and 400 <= code <= 599 else None
 
 
 def said(content: bytes, secret: str | None) -> str:
@@ -248,93 +248,6 @@ def trusted_at(url: str) -> "ssl.SSLContext | bool":
     if urlsplit(url).scheme == "http" and is_nearby(url):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return True
-
-
-Result = TypeVar("Result")
-
-
-def within(seconds: float, call: Callable[[float], Result], *, thread_name: str) -> Result:
-    """The result of the call, made in its own thread.
-
-    The call gets the seconds for its HTTP client, a little fewer than ``seconds``. Client timeouts
-    cover single steps: DNS has none, and a server that trickles bytes never hits them. An abandoned
-    thread ends when its connection does.
-
-    Raises:
-        TimeoutError: it was not done in time. What the call raises is raised as well.
-    """
-    outcome: Future[Result] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(call(_CLIENTS_SHARE * seconds))
-        except BaseException as error:  # noqa: BLE001 - raised again where somebody waits for it
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, name=thread_name, daemon=True).start()
-    return outcome.result(timeout=seconds)
-
-
-class Closable(Protocol):
-    def close(self) -> None: ...
-
-
-Client = TypeVar("Client", bound=Closable)
-
-
-@dataclass
-class _Lease(Generic[Client]):
-    """A client, and how many calls are using it."""
-
-    client: Client
-    users: int = 0
-    is_retired: bool = False
-
-
-class SharedClient(Generic[Client]):
-    """Lends a client to each call; closing waits for the calls that still use it."""
-
-    def __init__(self, open_client: Callable[[], Client]) -> None:
-        self._open_client = open_client
-        self._set_up()
-        fork_safety.reset_in_child(self)
-
-    def _set_up(self) -> None:
-        self._lock = threading.Lock()
-        self._lease: _Lease[Client] | None = None
-
-    def reset_after_fork(self) -> Any:
-        """The sockets are the parent's; a child opens its own."""
-        inherited = (self._lock, self._lease)
-        self._set_up()
-        return inherited
-
-    @contextlib.contextmanager
-    def lent(self) -> Iterator[Client]:
-        with self._lock:
-            if self._lease is None:
-                self._lease = _Lease(self._open_client())
-            lease = self._lease
-            lease.users += 1
-        try:
-            yield lease.client
-        finally:
-            with self._lock:
-                lease.users -= 1
-                is_last = lease.is_retired and not lease.users
-            if is_last:
-                lease.client.close()
-
-    def close(self) -> None:
-        """Close the client when it is no longer used; a later call opens a new one."""
-        with self._lock:
-            lease, self._lease = self._lease, None
-            if lease is None:
-                return
-            lease.is_retired = True
-            is_idle = not lease.users
-        if is_idle:
-            lease.client.close()
 
 
 def checked_model(provider: str, given: str | None, usual: str | None) -> str:

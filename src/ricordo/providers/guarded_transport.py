@@ -2,7 +2,6 @@
 
 import httpx2
 
-from ricordo.errors import EmbedderUnavailable
 from ricordo.providers.address_guard import Resolve
 
 
@@ -34,7 +33,7 @@ class GuardedTransport(httpx2.BaseTransport):
                 return self._plain.handle_request(pinned)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = error
-        raise failure or EmbedderUnavailable(f"the host {host} has no address")
+        raise failure or httpx2.ConnectError(f"the host {host} has no address")
 
     def close(self) -> None:
         self._plain.close()

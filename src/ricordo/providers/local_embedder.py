@@ -25,7 +25,7 @@ from ricordo.limits import (
     MAX_LOCAL_TOKENS,
 )
 from ricordo.providers.embedder import Vectors, fitted, no_rows, unit_rows
-from ricordo.providers.endpoint import Deadline, Monotonic
+from ricordo.providers.timing import Deadline, Monotonic
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -342,7 +342,8 @@ class ChatProxy:
         """The upstream's response; its faults in the wire format."""
         call = UpstreamCall(upstream.watch)
         try:
-            return _without_key(await self._respond(await call_upstream, chat, call), upstream)
+            response = await call_upstream
+            return _without_key(await self._respond(upstream, response, chat, call), upstream)
         except UpstreamFault as error:
             call.failed(error.code)
             return error_answer(upstream.wire, error.status, str(error), error.code)
@@ -351,7 +352,11 @@ class ChatProxy:
             raise
 
     async def _respond(
-        self, response: "httpx2.Response", chat: _Chat | None, call: UpstreamCall
+        self,
+        upstream: Upstream,
+        response: "httpx2.Response",
+        chat: _Chat | None,
+        call: UpstreamCall,
     ) -> ProxyAnswer:
         headers = from_upstream(response.headers.raw)
         encoding = response.headers.get("content-encoding", _PLAIN).strip().lower()
@@ -360,28 +365,29 @@ class ChatProxy:
         if not response.is_success:
             chat = None
         is_readable = chat is not None and encoding == _PLAIN
+        chunks = upstream.parts(response)
         if headers.get("content-type", "").lower().startswith(_EVENTS):
             stream_filter: StreamFilter = PassThrough()
             if chat and is_readable:
                 stream_filter = MemoryStreamFilter(chat.wire, chat.memories)
-            stream = self._stream(response, stream_filter, call, chat)
+            stream = self._stream(response, chunks, stream_filter, call, chat)
             return ProxyAnswer(response.status_code, headers, stream)
-        body = await self._whole(response, chat, call, is_readable=is_readable)
+        body = await self._whole(response, chunks, chat, call, is_readable=is_readable)
         return ProxyAnswer(response.status_code, headers, body)
 
     async def _whole(
         self,
         response: "httpx2.Response",
+        chunks: AsyncIterator[bytes],
         chat: _Chat | None,
         call: UpstreamCall,
         *,
         is_readable: bool,
     ) -> bytes | AnswerStream:
         """A response that is not streamed; one that is too large to parse passes unchanged."""
-        chunks = response.aiter_raw()
         body, is_all = await gathered(response, chunks, MAX_PROXIED_ANSWER_BYTES)
         if not is_all:
-            return self._stream(response, PassThrough(), call, chat, first=body, chunks=chunks)
+            return self._stream(response, chunks, PassThrough(), call, chat, first=body)
         call.answered(response.status_code)
         if chat is None:
             return body
@@ -395,12 +401,12 @@ class ChatProxy:
     def _stream(
         self,
         response: "httpx2.Response",
+        chunks: AsyncIterator[bytes],
         stream_filter: StreamFilter,
         call: UpstreamCall,
         chat: _Chat | None,
         *,
         first: bytes = b"",
-        chunks: AsyncIterator[bytes] | None = None,
     ) -> AnswerStream:
         """A streamed response, stored when it ends in whatever way."""
 

@@ -5,14 +5,14 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from ricordo.proxy.upstream import UpstreamCall, UpstreamFault, fault
+from ricordo.providers.event_stream import DATA, EventReader
+from ricordo.proxy.upstream import UpstreamCall, UpstreamFault
 from ricordo.proxy.wire import NO_MESSAGE, ChatMessage, Wire, read_object, with_last
 
 if TYPE_CHECKING:
     import httpx2
 
 _LINE_END = re.compile(rb"[\r\n]")
-_DATA: Final = b"data:"
 _MAX_EVENT_BYTES: Final = 1024 * 1024  # larger events pass unread
 
 MayCarry = Callable[[dict[str, Any]], bool | None]
@@ -53,67 +53,13 @@ class EventSplicer:
         return rest
 
     def _splice(self, line: bytes) -> bytes:
-        if not line.startswith(_DATA):
+        if not line.startswith(DATA):
             return line
-        data = line[len(_DATA) :]
+        data = line[len(DATA) :]
         event = read_object(data)
         verdict = False if event is None else self._may_carry(event)
         self._is_searching = verdict is None
-        return _DATA + with_last(data, self._name, self._value) if verdict else line
-
-
-class EventReader:
-    """Parses the events of a stream as JSON objects and skips everything else."""
-
-    def __init__(self) -> None:
-        self._line = bytearray()
-        self._line_length = 0
-        self._data: list[bytes] = []
-        self._size = 0
-        self._is_after_return = False
-
-    def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
-        """The events that are complete now."""
-        if self._is_after_return and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # the other half of a line end
-            self._is_after_return = False
-        if not chunk:
-            return
-        self._is_after_return = chunk.endswith(b"\r")
-        *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        for line in lines:
-            self._add_to_line(line)
-            yield from self._end_line()
-        self._add_to_line(rest)
-
-    def finish(self) -> Iterator[dict[str, Any]]:
-        """An event that only lacks the empty line after it."""
-        yield from self._end_line()
-        yield from self._end_event()
-
-    def _add_to_line(self, part: bytes) -> None:
-        # Of a line that is too large keep only the beginning, which says what it is.
-        room = max(_MAX_EVENT_BYTES - self._size, len(_DATA) - self._line_length, 0)
-        self._line += part[:room]
-        self._line_length += len(part)
-        self._size += len(part)
-
-    def _end_line(self) -> Iterator[dict[str, Any]]:
-        line, length = bytes(self._line), self._line_length
-        self._line, self._line_length = bytearray(), 0
-        if not length:
-            yield from self._end_event()
-        elif line.startswith(_DATA):
-            self._data.append(line[len(_DATA) :])
-        else:
-            self._size -= length
-
-    def _end_event(self) -> Iterator[dict[str, Any]]:
-        data, size = self._data, self._size
-        self._data, self._size = [], 0
-        event = read_object(b"\n".join(data)) if data and size <= _MAX_EVENT_BYTES else None
-        if event is not None:
-            yield event
+        return DATA + with_last(data, self._name, self._value) if verdict else line
 
 
 class StreamFilter(Protocol):
@@ -144,12 +90,11 @@ class MemoryStreamFilter:
 
     def __init__(self, wire: Wire, memories: str) -> None:
         self._splicer = EventSplicer("memories", memories, wire.may_carry)
-        self._reader = EventReader()
+        self._reader = EventReader(_MAX_EVENT_BYTES)
         self._listener = wire.listener()
 
     def feed(self, chunk: bytes) -> bytes:
-        for event in self._reader.feed(chunk):
-            self._listener.add(event)
+        self._listen(self._reader.feed(chunk))
         return self._splicer.feed(chunk)
 
     def flush(self) -> bytes:
@@ -157,9 +102,14 @@ class MemoryStreamFilter:
 
     def message(self) -> ChatMessage:
         """The message; the beginning of one that is incomplete."""
-        for event in self._reader.finish():
-            self._listener.add(event)
+        self._listen(self._reader.finish())
         return self._listener.message()
+
+    def _listen(self, events: Iterator[bytes]) -> None:
+        for data in events:
+            event = read_object(data)
+            if event is not None:
+                self._listener.add(event)
 
 
 class AnswerStream:
@@ -176,7 +126,7 @@ class AnswerStream:
         call: UpstreamCall,
         *,
         first: bytes = b"",
-        chunks: AsyncIterator[bytes] | None = None,
+        chunks: AsyncIterator[bytes],
         ended: Callable[[], None],
     ) -> None:
         """``first`` was already read from ``chunks``."""
@@ -184,7 +134,7 @@ class AnswerStream:
         self._filter = stream_filter
         self._call = call
         self._first = first
-        self._chunks = response.aiter_raw() if chunks is None else chunks
+        self._chunks = chunks
         self._ended = ended
         self._closing: asyncio.Task[None] | None = None
 
@@ -219,17 +169,12 @@ class AnswerStream:
         await asyncio.shield(self._closing)
 
     async def _next(self) -> bytes:
-        import httpx2
-
         first, self._first = self._first, b""
         if out := self._filter.feed(first):
             return out
-        try:
-            async for chunk in self._chunks:
-                if out := self._filter.feed(chunk):
-                    return out
-        except (httpx2.HTTPError, OSError) as error:
-            raise fault(error) from None
+        async for chunk in self._chunks:
+            if out := self._filter.feed(chunk):
+                return out
         self._call.answered(self._response.status_code)
         if rest := self._filter.flush():
             return rest
@@ -244,8 +189,6 @@ async def gathered(
     Raises:
         UpstreamFault: the answer is incomplete.
     """
-    import httpx2
-
     parts: list[bytes] = []
     size = 0
     is_all = True
@@ -256,9 +199,6 @@ async def gathered(
             if size > most:
                 is_all = False
                 break
-    except (httpx2.HTTPError, OSError) as error:
-        await response.aclose()
-        raise fault(error) from None
     except BaseException:
         await asyncio.shield(asyncio.create_task(response.aclose()))
         raise

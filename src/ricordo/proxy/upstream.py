@@ -1,26 +1,29 @@
 """The upstream model endpoint of the proxy."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final, Literal
 
 from ricordo.errors import InvalidValue
-from ricordo.limits import MODEL_CONNECT_SECONDS
-from ricordo.providers.endpoint import is_nearby, split_url, trusted_at
+from ricordo.providers.endpoint import (
+    Endpoint,
+    EndpointError,
+    Redirected,
+    TimedOut,
+    Unreachable,
+    split_url,
+)
+from ricordo.providers.http_client import AsyncModelClient, Header
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.wire import Wire
 from ricordo.settings import Settings
-from ricordo.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
-
-Header = tuple[bytes, bytes]
 
 _HOP_BY_HOP: Final = frozenset(
     {
@@ -64,8 +67,6 @@ _RETURNED: Final = frozenset(
     }
 )
 _RETURNED_KINDS: Final = ("openai-", "anthropic-", "x-ratelimit-", "ratelimit")
-_IDLE_CONNECTIONS: Final = 100
-_SECRET_BYTES: Final = 8
 
 
 def to_upstream(
@@ -185,7 +186,7 @@ class UpstreamFault(Exception):
 
 
 class Upstream:
-    """Forwards requests. Redirects are not followed: they would carry keys elsewhere."""
+    """Forwards requests."""
 
     def __init__(
         self,
@@ -198,28 +199,15 @@ class Upstream:
         silence_seconds: float,
     ) -> None:
         """Raises InvalidValue where ``url`` is not an address."""
-        import httpx2
-
         try:
             split_url(url)
         except InvalidValue as error:
             raise InvalidValue(f"setting {setting}", error.problem) from None
         self.wire = wire
         self.watch = watch
-        self._url = url.rstrip("/")
         self._key = None if api_key is None else wire.key_header(api_key)
-        self._secret = (api_key or "").encode("utf-8")
-        connecting = min(MODEL_CONNECT_SECONDS, silence_seconds)
-        self._client = httpx2.AsyncClient(
-            verify=trusted_at(url),
-            trust_env=not is_nearby(url),
-            follow_redirects=False,
-            timeout=httpx2.Timeout(silence_seconds, connect=connecting),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
-            headers={"user-agent": f"ricordo/{__version__}"},
-            # Otherwise cookies of one user would be sent with the requests of the next.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        self._endpoint = Endpoint(wire.name, url.rstrip("/"), api_key)
+        self._client = AsyncModelClient(self._endpoint, silence_seconds=silence_seconds)
 
     async def chat(
         self, body: bytes, query: str, headers: Mapping[str, str], *, pass_credentials: bool
@@ -245,13 +233,24 @@ class Upstream:
             "GET", self.wire.models_path, query, headers, None, pass_credentials=pass_credentials
         )
 
+    async def parts(self, response: "httpx2.Response") -> AsyncIterator[bytes]:
+        """The body of a response as it arrives.
+
+        Raises:
+            UpstreamFault: it is incomplete.
+        """
+        try:
+            async for part in self._client.parts(response):
+                yield part
+        except EndpointError as error:
+            raise _fault(error) from None
+
     def without_key(self, body: bytes) -> bytes:
         """The body without the operator's key."""
-        is_secret = len(self._secret) >= _SECRET_BYTES  # a short dummy key is not secret
-        return body.replace(self._secret, b"[key]") if is_secret else body
+        return self._endpoint.without_key(body)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._client.close()
 
     async def _send(
         self,
@@ -263,33 +262,26 @@ class Upstream:
         *,
         pass_credentials: bool,
     ) -> "httpx2.Response":
-        import httpx2
-
-        url = f"{self._url}{path}?{query}" if query else f"{self._url}{path}"
         sent = to_upstream(headers, self._key, pass_credentials=pass_credentials)
         added: dict[str, str] = {}
         try:
             with self.watch.span(added):
-                sent = with_added(sent, added)
-                request = self._client.build_request(method, url, headers=sent, content=body)
-                response = await self._client.send(request, stream=True)
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise fault(error) from None
-        if response.is_redirect:
-            await response.aclose()
-            message = "the model's endpoint answered with a redirect; set its final address"
-            raise UpstreamFault(502, "upstream_redirects", message)
-        return response
+                return await self._client.send(
+                    method, f"{path}?{query}" if query else path, with_added(sent, added), body
+                )
+        except EndpointError as error:
+            raise _fault(error) from None
 
 
-def fault(error: Exception) -> UpstreamFault:
-    """A transport error without any address."""
-    import httpx2
-
-    if isinstance(error, httpx2.TimeoutException):
+def _fault(error: EndpointError) -> UpstreamFault:
+    """For clients, so without any address."""
+    if isinstance(error, TimedOut):
         return UpstreamFault(504, "upstream_timeout", "the model's endpoint did not answer in time")
-    if isinstance(error, httpx2.ConnectError):
+    if isinstance(error, Unreachable):
         return UpstreamFault(502, "upstream_unreachable", "the model's endpoint cannot be reached")
+    if isinstance(error, Redirected):
+        message = "the model's endpoint answered with a redirect; set its final address"
+        return UpstreamFault(502, "upstream_redirects", message)
     return UpstreamFault(502, "upstream_broke_off", "the model's endpoint broke off its answer")
 
 

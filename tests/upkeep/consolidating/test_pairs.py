@@ -2,6 +2,7 @@
 
 import string
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.conflicts import Relationship
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.upkeep.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB
@@ -160,7 +162,15 @@ def test_a_model_that_calls_everything_the_same_does_not_overrule_what_words_sho
     assert len(advised.known) == 4 + 2 + 2
 
 
+@pytest.fixture
+def circuit_closes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The circuit breaker does not follow the clock of a test, which goes on by days."""
+    short = partial(CircuitBreaker, open_seconds=0.0)
+    monkeypatch.setattr("ricordo.providers.http_client.CircuitBreaker", short)
+
+
 @pytest.mark.requirement("upkeep.consolidate")
+@pytest.mark.usefixtures("circuit_closes_at_once")
 def test_a_model_that_is_down_for_days_leaves_what_rules_decided(advised: Tidied) -> None:
     advised.say("User lives in Bekasi.")
     advised.say("User lives in Jakarta.")
