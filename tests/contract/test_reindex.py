@@ -17,7 +17,7 @@ from ricordo.index.rebuild import (
     bring_up_to_date,
     note_analyser,
     outdated,
-    reindex_as_asked,
+    run_reindex_job,
 )
 from ricordo.storage.search_rows import remove_entries
 from ricordo.storage.tables import INDEXED, ITEMS, store
@@ -81,7 +81,7 @@ def test_another_language_makes_the_terms_anew(backend_url: str, open_store: Ope
     assert (queued(plain), outdated(plain.database)) == (["queued"], 5)
     (job,) = (job for job in plain.jobs() if job.kind == REINDEX_JOB)
     with pytest.raises(Conflict, match="this process has 1/english"):
-        reindex_as_asked(english.database, job.payload)
+        run_reindex_job(english.database, job.payload)
     assert search_finds(plain, "nothing of the kind") == []
     plain.run_jobs()
     assert (queued(plain), outdated(plain.database)) == (["done"], 0)

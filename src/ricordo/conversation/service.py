@@ -8,7 +8,7 @@ from ricordo.conversation.compaction import Compactor, beside, day_text, entries
 from ricordo.conversation.summaries import ConversationPolicy, Summariser
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
-from ricordo.index.embedders import Recent
+from ricordo.index.cache import LruCache
 from ricordo.model.job import Report
 from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window
 from ricordo.storage.database import Database
@@ -41,7 +41,7 @@ class ConversationService:
         self.database = database
         self.policy = policy
         self._summariser = Summariser(database.analyser, policy, formation.model)
-        self._resumed: Recent[tuple[str, str], _Resumed] = Recent(_THREADS_REMEMBERED)
+        self._resumed: LruCache[tuple[str, str], _Resumed] = LruCache(_THREADS_REMEMBERED)
         self._compactor = Compactor(database, policy, formation.policy, self._summariser)
 
     def window(self, user_id: str, thread_id: str) -> Window:

@@ -20,15 +20,28 @@ from ricordo.storage.search_rows import EMBED_JOB, vectors_of_texts
 from ricordo.storage.sql import PreparedStatement, Row, Words, among, bound_list
 from ricordo.storage.tables import INDEXED, ITEMS, Indexed, jobs
 
+FILL_BATCH: Final = 64
+PROBE_TEXT: Final = "Prefers tea over coffee."
+"""Whether an endpoint works is tested with this."""
+
+_LOCKS: Final = 64
+
+Tick = Callable[[int], None]
+"""Called with the number of vectors made, after each batch."""
+
+
+def silently(_made: int) -> None:
+    pass
+
 
 @dataclass(frozen=True, slots=True)
-class PendingVectors:
+class PendingText:
     id: int
     content: str
     text_hash: str
 
 
-def _waits(kind: Indexed) -> sa.ColumnElement[bool]:
+def _is_pending(kind: Indexed) -> sa.ColumnElement[bool]:
     return sa.and_(
         kind.index.c.user_id == sa.bindparam("of_user", type_=Words),
         # A literal, so that the partial index is used.
@@ -36,20 +49,13 @@ def _waits(kind: Indexed) -> sa.ColumnElement[bool]:
     )
 
 
-def _still_waits(kind: Indexed) -> sa.Select[Any]:
+def _still_pending(kind: Indexed) -> sa.Select[Any]:
     source = kind.joined() if kind is ITEMS else kind.index
     status = kind.source.c.status if kind is ITEMS else sa.null()
     return (
         sa.select(kind.index.c.id, kind.index.c.text_hash, status)
         .select_from(source)
-        .where(_waits(kind), among(kind.index.c.id, bound_list("ids", sa.BigInteger())))
-    )
-
-
-def _one_row(kind: Indexed) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        kind.index.c.user_id == sa.bindparam("of_user", type_=Words),
-        kind.index.c.id == sa.bindparam("row_id", type_=sa.BigInteger),
+        .where(_is_pending(kind), among(kind.index.c.id, bound_list("ids", sa.BigInteger())))
     )
 
 
@@ -57,17 +63,20 @@ _next: Final = {
     kind.name: PreparedStatement(
         sa.select(kind.source.c.id, kind.source.c.content, kind.index.c.text_hash)
         .select_from(kind.joined())
-        .where(_waits(kind))
+        .where(_is_pending(kind))
         .order_by(kind.index.c.id)
         .limit(sa.bindparam("size", type_=sa.Integer))
     )
     for kind in INDEXED
 }
-_still: Final = {kind.name: PreparedStatement(_still_waits(kind)) for kind in INDEXED}
+_still: Final = {kind.name: PreparedStatement(_still_pending(kind)) for kind in INDEXED}
 _set_ready: Final = {
     kind.name: PreparedStatement(
         sa.update(kind.index)
-        .where(_one_row(kind))
+        .where(
+            kind.index.c.user_id == sa.bindparam("of_user", type_=Words),
+            kind.index.c.id == sa.bindparam("row_id", type_=sa.BigInteger),
+        )
         .values(
             stamp=sa.bindparam("stamp"),
             state=sa.literal_column(f"'{VectorState.READY.value}'"),
@@ -82,77 +91,24 @@ _set_ready: Final = {
 }
 
 
-def next_waiting(
-    connection: sa.Connection, kind: Indexed, user_id: str, size: int
-) -> list[PendingVectors]:
-    found = _next[kind.name].run(connection, {"of_user": user_id, "size": size})
-    return [PendingVectors(*row) for row in found]
-
-
-def count_waiting(connection: sa.Connection, user_id: str) -> int:
+def count_pending(connection: sa.Connection, user_id: str) -> int:
     return sum(
         connection.execute(
-            sa.select(sa.func.count()).select_from(kind.index).where(_waits(kind)),
+            sa.select(sa.func.count()).select_from(kind.index).where(_is_pending(kind)),
             {"of_user": user_id},
         ).scalar_one()
         for kind in INDEXED
     )
 
 
-def still_waiting(
-    writing: WriteTransaction, kind: Indexed, batch: Sequence[PendingVectors]
-) -> list[tuple[PendingVectors, bool]]:
-    """Those that still wait with the same text, and whether each is an active memory.
-
-    Empty when the user was erased meanwhile.
-    """
-    known = {one.id: one for one in batch}
-    given = {"of_user": writing.user_id, "ids": list(known)}
-    return [
-        (known[row_id], status == Status.ACTIVE.value)
-        for row_id, digest, status in _still[kind.name].run(writing.connection, given)
-        if known[row_id].text_hash == digest
-    ]
-
-
-def store_vectors(
-    writing: WriteTransaction, kind: Indexed, model: VectorModel, rows: Sequence[tuple[int, Row]]
-) -> None:
-    stamp = writing.next_stamp()
-    _set_ready[kind.name].run_many(
-        writing.connection,
-        [
-            {
-                "of_user": writing.user_id,
-                "row_id": row_id,
-                "stamp": stamp,
-                "provider": model.provider,
-                "model": model.model,
-                "dimensions": len(vector),
-                "vector": vector,
-            }
-            for row_id, vector in rows
-        ],
-    )
-
-
-def is_job_waiting(writing: WriteTransaction) -> bool:
-    waiting = sa.exists().where(
-        jobs.c.kind == EMBED_JOB,
-        jobs.c.user_id == writing.user_id,
-        jobs.c.state == JobState.QUEUED.value,
-    )
-    return writing.connection.execute(sa.select(waiting)).scalar_one()
-
-
-def mark_failed(
+def _mark_failed(
     writing: WriteTransaction,
     kind: Indexed,
     problem: EmbeddingError | InvalidInput,
-    only: PendingVectors | None = None,
+    only: PendingText | None = None,
 ) -> None:
-    """Record why one text, or all that wait, did not get a vector."""
-    where = _waits(kind)
+    """Record why one text, or all pending ones, did not get a vector."""
+    where = _is_pending(kind)
     if only is not None:
         same = sa.and_(kind.index.c.id == only.id, kind.index.c.text_hash == only.text_hash)
         where = sa.and_(where, same)
@@ -161,19 +117,6 @@ def mark_failed(
     writing.connection.execute(
         marked.values(state=VectorState.ERROR.value, error=message), {"of_user": writing.user_id}
     )
-
-
-FILL_BATCH: Final = 64
-
-_PROBE: Final = "Prefers tea over coffee."
-_LOCKS: Final = 64
-
-Tick = Callable[[int], None]
-"""Called with the number of vectors made, after each batch."""
-
-
-def silently(_made: int) -> None:
-    pass
 
 
 class VectorBackfill:
@@ -217,30 +160,36 @@ class VectorBackfill:
 
     @retried
     def give_up(self, user_id: str, problem: EmbeddingError | InvalidInput) -> None:
-        """Mark what still waits as failed, with the reason; ``backfill`` retries.
+        """Mark all pending texts as failed, with the reason; ``backfill`` retries.
 
         Not if another job is queued: the user has changed the provider or added texts since.
         """
+        queued = sa.exists().where(
+            jobs.c.kind == EMBED_JOB,
+            jobs.c.user_id == user_id,
+            jobs.c.state == JobState.QUEUED.value,
+        )
         with self.database.write(user_id) as writing:
-            if is_job_waiting(writing):
+            if writing.connection.execute(sa.select(queued)).scalar_one():
                 return
             for kind in INDEXED:
-                mark_failed(writing, kind, problem)
+                _mark_failed(writing, kind, problem)
 
     def _fill_batch(self, kind: Indexed, user_id: str) -> int | None:
-        """Compute the next vectors; how many, or None where none waits."""
+        """Compute the next vectors; how many, or None where nothing is pending."""
         with self._locks[hash(user_id) % _LOCKS]:
             with self.database.read(user_id) as view:
-                batch = next_waiting(view.connection, kind, user_id, FILL_BATCH)
+                given = {"of_user": user_id, "size": FILL_BATCH}
+                batch = [PendingText(*row) for row in _next[kind.name].run(view.connection, given)]
                 if not batch:
                     return None
                 embedder = self._embedders.embedder_of(view.connection, user_id)
             if embedder is None:
                 return None
-            return self._work_off(kind, user_id, embedder, batch)
+            return self._embed_batch(kind, user_id, embedder, batch)
 
-    def _work_off(
-        self, kind: Indexed, user_id: str, embedder: Embedder, batch: Sequence[PendingVectors]
+    def _embed_batch(
+        self, kind: Indexed, user_id: str, embedder: Embedder, batch: Sequence[PendingText]
     ) -> int:
         """Embed and store a batch, halving it when the embedder refuses it.
 
@@ -265,15 +214,11 @@ class VectorBackfill:
         return made
 
     def _vectors(
-        self, user_id: str, embedder: Embedder, part: Sequence[PendingVectors]
+        self, user_id: str, embedder: Embedder, part: Sequence[PendingText]
     ) -> dict[str, Row]:
         texts = {one.text_hash: one.content for one in part}
-        found: dict[str, Row] = {}
         with self.database.read(user_id) as view:
-            for kind in INDEXED:
-                found |= vectors_of_texts(
-                    view.connection, kind, user_id, model_of(embedder), set(texts)
-                )
+            found = vectors_of_texts(view.connection, user_id, model_of(embedder), set(texts))
         missing = [digest for digest in texts if digest not in found]
         if missing:
             with self.database.watch(Step.EMBEDDING):
@@ -289,19 +234,45 @@ class VectorBackfill:
         kind: Indexed,
         user_id: str,
         model: VectorModel,
-        part: Sequence[PendingVectors],
+        part: Sequence[PendingText],
         vectors: dict[str, Row],
     ) -> int:
-        known = KnownVectors(model, _of_one_width(vectors))
+        # Of one width: an endpoint may change its width under the same name.
+        width = len(next(iter(vectors.values())))
+        same = {digest: vector for digest, vector in vectors.items() if len(vector) == width}
+        known = KnownVectors(model, same)
         near = self._relating.neighbours(user_id, known) if kind is ITEMS else {}
+        texts = {one.id: one for one in part}
         with self.database.write(user_id, known=known) as writing:
             if self._embedders.chosen(writing.connection, user_id).model != model:
                 return 0  # somebody has changed the provider meanwhile
-            rows = still_waiting(writing, kind, part)
+            given = {"of_user": user_id, "ids": list(texts)}
+            # None where the user was erased meanwhile.
+            rows = [
+                (texts[row_id], status)
+                for row_id, digest, status in _still[kind.name].run(writing.connection, given)
+                if texts[row_id].text_hash == digest
+            ]
             if rows:
-                made = [(one.id, vectors[one.text_hash]) for one, _ in rows]
-                store_vectors(writing, kind, model, made)
-                active = [(one.id, one.text_hash) for one, is_active in rows if is_active]
+                stamp = writing.next_stamp()
+                ready = [
+                    {
+                        "of_user": user_id,
+                        "row_id": text.id,
+                        "stamp": stamp,
+                        "provider": model.provider,
+                        "model": model.model,
+                        "dimensions": len(vectors[text.text_hash]),
+                        "vector": vectors[text.text_hash],
+                    }
+                    for text, _ in rows
+                ]
+                _set_ready[kind.name].run_many(writing.connection, ready)
+                active = [
+                    (text.id, text.text_hash)
+                    for text, status in rows
+                    if status == Status.ACTIVE.value
+                ]
                 self._relating.note(writing, active, known, near)
             return len(rows)
 
@@ -311,12 +282,12 @@ class VectorBackfill:
         kind: Indexed,
         user_id: str,
         model: VectorModel,
-        one: PendingVectors,
+        one: PendingText,
         problem: EmbeddingError,
     ) -> None:
         with self.database.write(user_id) as writing:
             if self._embedders.chosen(writing.connection, user_id).model == model:
-                mark_failed(writing, kind, problem, only=one)
+                _mark_failed(writing, kind, problem, only=one)
 
 
 def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:
@@ -326,12 +297,6 @@ def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:
         EmbeddingError: the embedder does not take a harmless text either.
     """
     try:
-        embedder.embed([_PROBE], deadline_seconds=EMBEDDING_FILL_SECONDS)
+        embedder.embed([PROBE_TEXT], deadline_seconds=EMBEDDING_FILL_SECONDS)
     except (BadEmbedding, EmbedderRefused):
         raise problem from None
-
-
-def _of_one_width(vectors: dict[str, Row]) -> dict[str, Row]:
-    """Vectors of one width: an endpoint may change its width under the same name."""
-    width = len(next(iter(vectors.values())))
-    return {digest: vector for digest, vector in vectors.items() if len(vector) == width}

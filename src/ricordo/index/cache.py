@@ -8,8 +8,8 @@ stored index was. The least recently used indexes are evicted when they take too
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -35,8 +35,45 @@ _MAX_INDEXES: Final = 10_000  # also of users who have nothing stored
 _INDEX_OF: Final[dict[str, type[UserIndex]]] = {ITEMS.name: UserIndex, TURNS.name: TurnIndex}
 
 
-class _Kept:
-    """A cached index, and the position it is a copy of."""
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class LruCache(Generic[Key, Value]):
+    """The values used last. Thread- and fork-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._set_up()
+        fork_safety.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+
+    def reset_after_fork(self) -> Any:
+        """A thread that the child does not have may hold the lock."""
+        inherited = (self._lock, self._values)
+        self._set_up()
+        return inherited
+
+    def get(self, key: Key) -> Value | None:
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Value) -> None:
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+
+
+class _CachedIndex:
+    """An index, and the position it is a copy of."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -44,6 +81,18 @@ class _Kept:
         self.position: IndexPosition | None = None
         self.model: VectorModel | None = None
         self.nbytes = 0
+
+    def is_current(self, position: IndexPosition, model: VectorModel | None) -> bool:
+        """True if the index has everything in this view.
+
+        It may have more, from a later search: results are looked up in the caller's view.
+        """
+        return (
+            self.position is not None
+            and self.position.created == position.created
+            and self.position.stamp >= position.stamp
+            and self.model == model
+        )
 
 
 class IndexCache:
@@ -56,12 +105,12 @@ class IndexCache:
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
-        self._taken_bytes = 0
+        self._entries: OrderedDict[tuple[str, str], _CachedIndex] = OrderedDict()
+        self._nbytes = 0
 
     def reset_after_fork(self) -> Any:
         """A thread that the child does not have may hold a lock."""
-        inherited = (self._lock, self._kept)
+        inherited = (self._lock, self._entries)
         self._set_up()
         return inherited
 
@@ -75,12 +124,14 @@ class IndexCache:
         """
         position = index_position(connection, user_id)
         key = (kind.name, user_id)
-        kept = self._entry(key)
-        with kept.lock:
-            if not self._is_current(kept, position, model):
-                self._bring_up_to_date(connection, kept, kind, user_id, position, model)
-                self._make_room(key, kept)
-            yield kept.user_index
+        with self._lock:
+            entry = self._entries.setdefault(key, _CachedIndex())
+            self._entries.move_to_end(key)
+        with entry.lock:
+            if not entry.is_current(position, model):
+                self._bring_up_to_date(connection, entry, kind, user_id, position, model)
+                self._make_room(key, entry)
+            yield entry.user_index
 
     def shared_with(
         self, connection: sa.Connection, viewer: str, model: VectorModel | None
@@ -93,114 +144,87 @@ class IndexCache:
     def forget(self, user_id: str) -> None:
         with self._lock:
             for kind in _INDEX_OF:
-                dropped = self._kept.pop((kind, user_id), None)
-                self._taken_bytes -= 0 if dropped is None else dropped.nbytes
+                dropped = self._entries.pop((kind, user_id), None)
+                self._nbytes -= 0 if dropped is None else dropped.nbytes
 
     @property
     def nbytes(self) -> int:
-        return self._taken_bytes
-
-    def _entry(self, key: tuple[str, str]) -> _Kept:
-        with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
-                kept = self._kept[key] = _Kept()
-            self._kept.move_to_end(key)
-            return kept
-
-    def _is_current(self, kept: _Kept, position: IndexPosition, model: VectorModel | None) -> bool:
-        """True if the index has everything in this view.
-
-        It may have more, from a later search: results are looked up in the caller's view.
-        """
-        has = kept.position
-        return (
-            has is not None
-            and has.created == position.created
-            and has.stamp >= position.stamp
-            and kept.model == model
-        )
+        return self._nbytes
 
     def _bring_up_to_date(
         self,
         connection: sa.Connection,
-        kept: _Kept,
+        entry: _CachedIndex,
         kind: Indexed,
         user_id: str,
         position: IndexPosition,
         model: VectorModel | None,
     ) -> None:
         same_index = (
-            kept.position is not None
-            and kept.position.created == position.created
-            and kept.position.epoch == position.epoch
-            and kept.model == model
+            entry.position is not None
+            and entry.position.created == position.created
+            and entry.position.epoch == position.epoch
+            and entry.model == model
         )
-        if not (same_index and _follow(connection, kept, kind, user_id, position)):
-            kept.user_index = kept.position = None  # or there would be two in memory for a while
-            kept.user_index = self._load(connection, kind, user_id, model)
-        elif kept.user_index is not None and not self._fits(kept.user_index.size):
-            kept.user_index = None
-        kept.position, kept.model = position, model
+        if not (same_index and _catch_up(connection, entry, kind, user_id, position)):
+            entry.user_index = entry.position = None  # or there would be two in memory for a while
+            rows = count_indexed(connection, kind, user_id)
+            if self._fits(rows):
+                user_index = _INDEX_OF[kind.name](rows)
+                for page in whole_index(connection, kind, user_id, model):
+                    _fill(connection, user_index, page)
+                entry.user_index = user_index
+        elif entry.user_index is not None and not self._fits(entry.user_index.size):
+            entry.user_index = None
+        entry.position, entry.model = position, model
 
     def _fits(self, rows: int) -> bool:
         return rows * (_WIDTH_GUESS * 4 + _ROW_BYTES) <= self._max_bytes
 
-    def _load(
-        self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
-    ) -> UserIndex | None:
-        rows = count_indexed(connection, kind, user_id)
-        if not self._fits(rows):
-            return None
-        user_index = _INDEX_OF[kind.name](rows)
-        for page in whole_index(connection, kind, user_id, model):
-            _fill(connection, user_index, page)
-        return user_index
-
-    def _make_room(self, key: tuple[str, str], changed: _Kept) -> None:
-        nbytes = 0 if changed.user_index is None else changed.user_index.nbytes
+    def _make_room(self, key: tuple[str, str], entry: _CachedIndex) -> None:
+        nbytes = 0 if entry.user_index is None else entry.user_index.nbytes
         with self._lock:
-            if self._kept.get(key) is not changed:
+            if self._entries.get(key) is not entry:
                 return  # dropped while it was being filled
-            self._taken_bytes += nbytes - changed.nbytes
-            changed.nbytes = nbytes
-            while len(self._kept) > 1 and (
-                self._taken_bytes > self._max_bytes or len(self._kept) > _MAX_INDEXES
+            self._nbytes += nbytes - entry.nbytes
+            entry.nbytes = nbytes
+            while len(self._entries) > 1 and (
+                self._nbytes > self._max_bytes or len(self._entries) > _MAX_INDEXES
             ):
-                _, dropped = self._kept.popitem(last=False)
-                self._taken_bytes -= dropped.nbytes
+                _, dropped = self._entries.popitem(last=False)
+                self._nbytes -= dropped.nbytes
 
 
-def _follow(
-    connection: sa.Connection, kept: _Kept, kind: Indexed, user_id: str, to: IndexPosition
+def _catch_up(
+    connection: sa.Connection, entry: _CachedIndex, kind: Indexed, user_id: str, to: IndexPosition
 ) -> bool:
     """Bring an index to a later position.
 
     False where too much was removed and it must be rebuilt.
     """
-    user_index, behind = kept.user_index, kept.position
+    user_index, behind = entry.user_index, entry.position
     if user_index is None or behind is None or user_index.needs_compacting:
         return False
-    newer = index_since(connection, kind, user_id, kept.model, behind.stamp)
-    gone: list[int] = []
+    newer = index_since(connection, kind, user_id, entry.model, behind.stamp)
+    removed: list[int] = []
     if behind.removals != to.removals:
-        gone = _gone(connection, user_index, kind, user_id, newer)
-        if not user_index.can_remove(len(gone)):
+        removed = _removed_ids(connection, user_index, kind, user_id, newer)
+        if not user_index.can_remove(len(removed)):
             return False
-    kept.position = None  # one that is stopped half way is not gone on with
-    user_index.remove(gone)
+    entry.position = None  # an update that is interrupted is not continued
+    user_index.remove(removed)
     _fill(connection, user_index, newer)
     return True
 
 
-def _gone(
+def _removed_ids(
     connection: sa.Connection,
     user_index: UserIndex,
     kind: Indexed,
     user_id: str,
     newer: Sequence[tuple[Any, ...]],
 ) -> list[int]:
-    """Rows that are gone from the database; ``newer`` is not added yet.
+    """The rows that were deleted from the database; ``newer`` is not added yet.
 
     Reads all ids only if their number shows a difference: the removed rows may be of the other
     kind.
@@ -210,8 +234,8 @@ def _gone(
         return []
     had = np.fromiter(user_index.row_of, np.int64, user_index.size)
     there = indexed_ids(connection, kind, user_id)
-    gone: list[int] = np.setdiff1d(had, there, assume_unique=True).tolist()
-    return gone
+    removed: list[int] = np.setdiff1d(had, there, assume_unique=True).tolist()
+    return removed
 
 
 def _fill(

@@ -1,62 +1,22 @@
 """The embedding model of each user, and its vectors."""
 
 import logging
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
-from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
+from ricordo.index.cache import LruCache
+from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbedderRegistry, EmbeddingChoice, effective
 from ricordo.providers.encryption import SecretBox
 from ricordo.storage.database import Database, Step
 from ricordo.storage.search_rows import find_choice, text_hash, vectors_of_texts
 from ricordo.storage.sql import Row
-from ricordo.storage.tables import INDEXED
-
-Key = TypeVar("Key", bound=Hashable)
-Kept = TypeVar("Kept")
-
-
-class Recent(Generic[Key, Kept]):
-    """The values used last. Thread- and fork-safe."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._set_up()
-        fork_safety.reset_in_child(self)
-
-    def _set_up(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, Kept] = OrderedDict()
-
-    def reset_after_fork(self) -> Any:
-        """A thread that the child does not have may hold the lock."""
-        inherited = (self._lock, self._kept)
-        self._set_up()
-        return inherited
-
-    def get(self, key: Key) -> Kept | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: Key, value: Kept) -> None:
-        with self._lock:
-            self._kept[key] = value
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._size:
-                self._kept.popitem(last=False)
-
 
 # The choice is read from the database at each call, so that a change takes effect at once. No
 # transaction is open while a vector is computed.
@@ -110,7 +70,7 @@ class Embedders:
         # Then no user's choice has to be looked up.
         self._makes_none = given is None and operator is not None and operator.provider == NONE
         self._deadline_seconds = query_deadline_seconds
-        self._recent: Recent[tuple[VectorModel, str], Row] = Recent(_KNOWN_TEXTS)
+        self._recent: LruCache[tuple[VectorModel, str], Row] = LruCache(_KNOWN_TEXTS)
 
     @property
     def is_fixed(self) -> bool:
@@ -124,7 +84,16 @@ class Embedders:
             EmbeddingError: the user's stored key cannot be decrypted.
         """
         own = None if self.operator is not None else find_choice(connection, user_id)
-        return self._for_most if own is None else self._opened(own)
+        if own is None:
+            return self._for_most
+        return EmbeddingChoice.parse(
+            own.provider,
+            model=own.model,
+            base_url=own.base_url,
+            api_key=None if own.sealed_key is None else self.secrets.open(own.sealed_key),
+            dimensions=own.dimensions,
+            from_user=True,
+        )
 
     def embedder_of(self, connection: sa.Connection, user_id: str) -> Embedder | None:
         """This user's embedder; None where embeddings are off.
@@ -179,9 +148,7 @@ class Embedders:
             if embedder is None or model is None:
                 # Chosen but unusable: its texts wait.
                 return KnownVectors(None if chosen.problem is None else VectorModel("", ""))
-            found: dict[str, Row] = {}
-            for kind in INDEXED:
-                found |= vectors_of_texts(view.connection, kind, user_id, model, set(by_hash))
+            found = vectors_of_texts(view.connection, user_id, model, set(by_hash))
         missing = [digest for digest in by_hash if digest not in found]
         if embedder.is_local and missing:
             try:
@@ -213,17 +180,6 @@ class Embedders:
                 known[text] = vector
                 self._recent.put((model, text_hash(text)), vector)
         return [known[text] for text in texts]
-
-    def _opened(self, own: StoredChoice) -> EmbeddingChoice:
-        key = None if own.sealed_key is None else self.secrets.open(own.sealed_key)
-        return EmbeddingChoice.parse(
-            own.provider,
-            model=own.model,
-            base_url=own.base_url,
-            api_key=key,
-            dimensions=own.dimensions,
-            from_user=True,
-        )
 
 
 def model_of(embedder: Embedder) -> VectorModel:

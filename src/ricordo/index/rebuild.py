@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.errors import Conflict, EmbeddingError, InvalidValue, StorageError, in_log
-from ricordo.index.backfill import Tick, count_waiting, silently
+from ricordo.index.backfill import PROBE_TEXT, Tick, count_pending, silently
 from ricordo.index.embedders import Embedders, model_of
 from ricordo.model.embedding import (
     ChoiceOrigin,
@@ -39,13 +39,32 @@ from ricordo.storage.tables import INDEXED, ITEMS, Indexed, items, jobs, store, 
 from ricordo.storage.users import list_users
 
 # Only vectors of one model can be compared. So a change of the model resets every row of the user
-# to waiting in the same transaction; ``backfill.py`` computes them again.
+# to pending in the same transaction; ``backfill.py`` computes them again.
 
-STORES_WAY: Final = "default"
-"""The provider name for no settings of one's own."""
+STORE_DEFAULT: Final = "default"
+"""The provider name of users without settings of their own."""
 
 _TRY_SECONDS: Final = 5.0
-_TRIED: Final = "Prefers tea over coffee."
+
+# Each row records the analyser of its terms, so that the work can be resumed. The store records the
+# last analyser, so that opening need not scan the rows.
+
+REINDEX_JOB: Final = "reindex"
+"""Kind of the job that rebuilds the terms of the whole store for the present analyser."""
+
+_BATCH: Final = 500
+_USERS: Final = 100
+_NOTE: Final = "analyser"
+
+_keep_note: Final = sa.text(
+    "INSERT INTO store (name, number, text) VALUES (:name, 0, :text)"
+    " ON CONFLICT (name) DO UPDATE SET text = excluded.text"
+)
+
+Progress = Callable[[int, int], None]
+"""Called with the done and the total count."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +88,10 @@ def read_choice(
     for name, value in {"provider": provider, **given}.items():
         if not isinstance(value, str) and not (value is None and name in given):
             raise InvalidValue(name, f"expected text, not {type(value).__name__}")
-    if provider == STORES_WAY:
+    if provider == STORE_DEFAULT:
         for name, value in {**given, "dimensions": dimensions}.items():
             if value is not None:
-                raise InvalidValue(name, f"is not used by {STORES_WAY!r}; leave it out")
+                raise InvalidValue(name, f"is not used by {STORE_DEFAULT!r}; leave it out")
         return None
     wanted: Any = {**given, "dimensions": dimensions}
     return EmbeddingChoice.parse(str(provider), **wanted, from_user=True)
@@ -102,7 +121,7 @@ def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
     if embedder is None or embedder.is_local:
         return None
     try:
-        embedder.embed([_TRIED], deadline_seconds=_TRY_SECONDS)
+        embedder.embed([PROBE_TEXT], deadline_seconds=_TRY_SECONDS)
     except EmbeddingError as problem:
         return " ".join(str(problem).split())
     return None
@@ -121,19 +140,19 @@ def count_missing(connection: sa.Connection, user_id: str, model: VectorModel | 
         connection.execute(
             sa.select(sa.func.count())
             .select_from(kind.index)
-            .where(kind.index.c.user_id == user_id, sa.not_(_is_made(kind, model)))
+            .where(kind.index.c.user_id == user_id, sa.not_(_is_ready(kind, model)))
         ).scalar_one()
         for kind in INDEXED
     )
 
 
-def put_back(writing: WriteTransaction, model: VectorModel | None) -> int:
-    """Reset every row without a vector of this model to waiting; returns how many.
+def reset_vectors(writing: WriteTransaction, model: VectorModel | None) -> int:
+    """Reset every row without a vector of this model to pending; returns how many.
 
     Includes items of every status. With None, every row.
     """
     cleared = {
-        "stamp": writing.next_stamp(),  # copies in memory take in that these have no vector
+        "stamp": writing.next_stamp(),  # so that indexes in memory drop these vectors
         "state": VectorState.PENDING.value,
         "provider": None,
         "model": None,
@@ -143,11 +162,10 @@ def put_back(writing: WriteTransaction, model: VectorModel | None) -> int:
     }
     changed = 0
     for kind in INDEXED:
-        waiting = kind.index.c.state == VectorState.PENDING.value
         where = sa.and_(
             kind.index.c.user_id == writing.user_id,
-            sa.not_(waiting),
-            sa.not_(_is_made(kind, model)),
+            kind.index.c.state != VectorState.PENDING.value,
+            sa.not_(_is_ready(kind, model)),
         )
         changed += writing.connection.execute(
             sa.update(kind.index).where(where).values(**cleared)
@@ -172,8 +190,8 @@ def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str
             ),
         )
     missing = count_missing(writing.connection, writing.user_id, to.model)
-    if put_back(writing, to.model):
-        writing.note_rewrite()  # copies in memory start over: new vectors may be of another width
+    if reset_vectors(writing, to.model):
+        writing.note_rewrite()  # indexes are rebuilt: new vectors may be of another width
     if to.model is not None and missing:
         queue_embedding(writing)
     return missing
@@ -182,7 +200,7 @@ def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str
 def rebuild_all(writing: WriteTransaction) -> int:
     """Reset all vectors under the present model; returns how many."""
     everything = count_missing(writing.connection, writing.user_id, None)
-    if put_back(writing, None):
+    if reset_vectors(writing, None):
         writing.note_rewrite()
     if everything:
         queue_embedding(writing)
@@ -191,13 +209,13 @@ def rebuild_all(writing: WriteTransaction) -> int:
 
 def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill:
     """Request failed vectors and those of another model again."""
-    changed = put_back(writing, model)
+    changed = reset_vectors(writing, model)
     if changed > PAGE_ROWS:
-        writing.note_rewrite()  # so many are read page by page, as by a copy that starts over
-    waiting = count_waiting(writing.connection, writing.user_id)
-    if waiting:
+        writing.note_rewrite()  # so many rows are read in pages, as by an index that is rebuilt
+    pending = count_pending(writing.connection, writing.user_id)
+    if pending:
         queue_embedding(writing)
-    return EmbeddingBackfill(put_back=changed, pending=waiting)
+    return EmbeddingBackfill(put_back=changed, pending=pending)
 
 
 def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -> EmbeddingStatus:
@@ -223,7 +241,7 @@ def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -
     )
 
 
-def _is_made(kind: Indexed, model: VectorModel | None) -> sa.ColumnElement[bool]:
+def _is_ready(kind: Indexed, model: VectorModel | None) -> sa.ColumnElement[bool]:
     if model is None:
         return sa.false()
     return sa.and_(
@@ -301,38 +319,18 @@ def _last_attempt(connection: sa.Connection, user_id: str) -> str | None:
     return found
 
 
-# Each row records the analyser of its terms, so that the work can be resumed. The store records the
-# last analyser, so that opening need not scan the rows.
-
-REINDEX_JOB: Final = "reindex"
-"""Kind of the job that rebuilds the terms of the whole store for the present analyser."""
-
-_BATCH: Final = 500
-_USERS: Final = 100
-_NOTE: Final = "analyser"
-
-_keep_note: Final = sa.text(
-    "INSERT INTO store (name, number, text) VALUES (:name, 0, :text)"
-    " ON CONFLICT (name) DO UPDATE SET text = excluded.text"
-)
-
-Progress = Callable[[int, int], None]
-"""Called with the done and the total count."""
-
-_log = logging.getLogger(__name__)
-
-
 def note_analyser(database: Database) -> bool:
     """On opening: queue a reindex if the analyser has changed; whether it has.
 
     If the store cannot be written now, the next opening does it.
     """
+    last = sa.select(store.c.text).where(store.c.name == _NOTE)
     with database.read_all() as view:
-        if _noted(view.connection) == database.analyser.fingerprint:
+        if view.connection.execute(last).scalar() == database.analyser.fingerprint:
             return False
     try:
-        return _note(database)
-    except StorageError as problem:  # reading goes on, and needs none of this
+        return _queue_reindex(database)
+    except StorageError as problem:  # searches work with the old terms
         _log.warning("terms of another analyser stay as they are for now: %s", in_log(problem))
         return False
 
@@ -360,7 +358,7 @@ def rebuild(database: Database) -> None:
         database.backend.search.rebuild(connection)
 
 
-def reindex_as_asked(database: Database, payload: Mapping[str, Any], tick: Tick = silently) -> None:
+def run_reindex_job(database: Database, payload: Mapping[str, Any], tick: Tick = silently) -> None:
     """Run a reindex job.
 
     Raises:
@@ -377,13 +375,10 @@ def reindex_as_asked(database: Database, payload: Mapping[str, Any], tick: Tick 
 
 def outdated(database: Database) -> int:
     """The number of memories and turns with missing or outdated terms."""
+    fingerprint = database.analyser.fingerprint
     with database.read_all() as view:
         return sum(
-            view.connection.execute(
-                sa.select(sa.func.count())
-                .select_from(_beside(kind))
-                .where(_is_outdated(kind, database.analyser.fingerprint))
-            ).scalar_one()
+            view.connection.execute(_outdated(kind, fingerprint, sa.func.count())).scalar_one()
             for kind in INDEXED
         )
 
@@ -392,21 +387,27 @@ def reindex(database: Database, tick: Tick = silently) -> int:
     """Rebuild missing and outdated terms; returns how many."""
     done = 0
     last = ""
-    while users := _users_after(database, last):
+    while True:
+        with database.read_all() as view:
+            users = list_users(view.connection, last, _USERS)
+        if not users:
+            return done
         for user_id in users:
             for kind in INDEXED:
                 while made := _reindex_batch(database, kind, user_id):
                     done += made
                     tick(made)
         last = users[-1]
-    return done
 
 
 @retried
-def _note(database: Database) -> bool:
+def _queue_reindex(database: Database) -> bool:
     fingerprint = database.analyser.fingerprint
     with database.transaction() as connection:
-        needed = any(_has_outdated(connection, kind, fingerprint) for kind in INDEXED)
+        needed = any(
+            connection.execute(_outdated(kind, fingerprint, kind.source.c.id).limit(1)).first()
+            for kind in INDEXED
+        )
         connection.execute(_keep_note, {"name": _NOTE, "text": fingerprint})
         if needed:
             now = database.clock()
@@ -423,32 +424,13 @@ def _note(database: Database) -> bool:
     return needed
 
 
-def _noted(connection: sa.Connection) -> str | None:
-    found = sa.select(store.c.text).where(store.c.name == _NOTE)
-    noted: str | None = connection.execute(found).scalar()
-    return noted
-
-
-def _has_outdated(connection: sa.Connection, kind: Indexed, fingerprint: str) -> bool:
-    outdated_ids = sa.select(kind.source.c.id).select_from(_beside(kind))
-    first = outdated_ids.where(_is_outdated(kind, fingerprint)).limit(1)
-    return connection.execute(first).first() is not None
-
-
-def _users_after(database: Database, last: str) -> list[str]:
-    with database.read_all() as view:
-        return list_users(view.connection, last, _USERS)
-
-
 @retried
 def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
     with database.write(user_id) as writing:
+        indexed = kind.index.c.id.label("indexed")
         wanted = (
-            sa.select(kind.source.c.id, kind.index.c.id.label("indexed"))
-            .select_from(_beside(kind))
-            .where(
-                kind.source.c.user_id == user_id, _is_outdated(kind, database.analyser.fingerprint)
-            )
+            _outdated(kind, database.analyser.fingerprint, kind.source.c.id, indexed)
+            .where(kind.source.c.user_id == user_id)
             .order_by(kind.source.c.id)
             .limit(_BATCH)
         )
@@ -462,19 +444,16 @@ def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
                 change_terms(writing, kind, found[row.id])
         if rows:
             writing.keeps_user = True
-            writing.note_rewrite()  # indexes keep what they have read; they start over
+            writing.note_rewrite()  # indexes in memory have the old terms
         return len(rows)
 
 
-def _beside(kind: Indexed) -> sa.Join:
-    same = sa.and_(
-        kind.source.c.user_id == kind.index.c.user_id, kind.source.c.id == kind.index.c.id
+def _outdated(kind: Indexed, fingerprint: str, *columns: Any) -> sa.Select[Any]:
+    return (
+        sa.select(*columns)
+        .select_from(kind.source.outerjoin(kind.index, kind.same_row()))
+        .where(sa.or_(kind.index.c.id.is_(None), kind.index.c.analyser != fingerprint))
     )
-    return kind.source.outerjoin(kind.index, same)
-
-
-def _is_outdated(kind: Indexed, fingerprint: str) -> sa.ColumnElement[bool]:
-    return sa.or_(kind.index.c.id.is_(None), kind.index.c.analyser != fingerprint)
 
 
 def _searchables(writing: WriteTransaction, kind: Indexed, ids: list[int]) -> list[Searchable]:

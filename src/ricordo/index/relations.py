@@ -15,11 +15,14 @@ from ricordo.storage.relations import Relation, add_relations, remove_relations
 from ricordo.storage.sql import Matrix, Row, among, bound_list
 from ricordo.storage.tables import ITEMS, item_index, items
 
-Neighbours = Mapping[str, Sequence[tuple[int, float]]]
+Near = list[tuple[int, float]]
+"""Ids with cosines."""
+
+Neighbours = Mapping[str, Near]
 """By text hash: the nearest memories with their cosines."""
 
-_LOOK_AT: Final = 4  # times as many as are kept, because some may be put aside or gone
-_TOGETHER: Final = 32  # texts compared at once, which bounds the memory that it takes
+_OVERSAMPLING: Final = 4  # some of the nearest may be archived or deleted
+_BLOCK_TEXTS: Final = 32  # texts compared at once, which bounds the memory that it takes
 _DATABASE_TEXTS: Final = 20
 """The maximum of new texts compared inside the database, which is slow. Upkeep relates the rest."""
 
@@ -30,19 +33,11 @@ class Relating:
     ) -> None:
         self._database = database
         self._indexes = indexes
-        self._link_min = link_min
-        self._per_memory = per_memory
-
-    @property
-    def link_min(self) -> float:
-        return self._link_min
-
-    @property
-    def per_memory(self) -> int:
-        return self._per_memory
+        self.link_min = link_min
+        self.per_memory = per_memory
 
     def neighbours(self, user_id: str, known: KnownVectors) -> Neighbours:
-        if known.model is None or not known.by_hash or not self._per_memory:
+        if known.model is None or not known.by_hash or not self.per_memory:
             return {}
         hashes = list(known.by_hash)
         vectors = np.stack([known.by_hash[digest] for digest in hashes])
@@ -65,16 +60,20 @@ class Relating:
     ) -> None:
         """Relate new memories (id, text hash) to their neighbours and each other."""
         new = {item_id: digest for item_id, digest in written if digest in known.by_hash}
-        if not new or not self._per_memory:
+        if not new or not self.per_memory:
             return
         active = _active_among(writing, {one for found in near.values() for one, _ in found})
+        ids = list(new)
+        vectors = np.stack([known.by_hash[digest] for digest in new.values()])
+        cosines = vectors @ vectors.T
+        np.fill_diagonal(cosines, -1.0)
         edges: list[Relation] = []
-        among_new = self._among(new, known)
-        for item_id, digest in new.items():
+        for place, (item_id, digest) in enumerate(new.items()):
             stored = [pair for pair in near.get(digest, ()) if pair[0] in active - {item_id}]
-            best = sorted([*stored, *among_new[item_id]], key=lambda pair: (-pair[1], pair[0]))
-            kept = dict(reversed(best[: self._per_memory]))
-            edges += [(item_id, other, similarity) for other, similarity in kept.items()]
+            also_new = self._best(cosines[place], self.per_memory)
+            pairs = [*stored, *((ids[row], cosine) for row, cosine in also_new)]
+            best = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[: self.per_memory]
+            edges += [(item_id, *pair) for pair in dict(reversed(best)).items()]
         add_relations(writing, edges)
 
     def renew(
@@ -90,56 +89,41 @@ class Relating:
             remove_relations(writing, [item_id for item_id, _ in listed])
             self.note(writing, listed, known, near)
 
-    def _in_index(self, user_index: UserIndex, vectors: Matrix) -> list[list[tuple[int, float]]]:
-        found: list[list[tuple[int, float]]] = []
-        for start in range(0, len(vectors), _TOGETHER):
-            cosines = user_index.cosines_to(vectors[start : start + _TOGETHER])
-            count = min(_TOGETHER, len(vectors) - start)
+    def _in_index(self, user_index: UserIndex, vectors: Matrix) -> list[Near]:
+        usable = user_index.alive & user_index.with_vector
+        found: list[Near] = []
+        for start in range(0, len(vectors), _BLOCK_TEXTS):
+            block = vectors[start : start + _BLOCK_TEXTS]
+            cosines = user_index.cosines_to(block)
             if cosines is None:
-                found += [[] for _ in range(count)]
-            else:
-                found += [self._best(user_index, cosines[:, column]) for column in range(count)]
+                found += [[] for _ in block]
+                continue
+            for column in cosines.T:
+                best = self._best(np.where(usable, column, -1.0), self.per_memory * _OVERSAMPLING)
+                found.append([(int(user_index.ids[row]), cosine) for row, cosine in best])
         return found
 
-    def _best(self, user_index: UserIndex, cosines: Row) -> list[tuple[int, float]]:
-        usable = np.where(user_index.alive & user_index.with_vector, cosines, -1.0)
-        rows = best_rows(usable, self._per_memory * _LOOK_AT)
+    def _best(self, cosines: Row, count: int) -> Near:
+        """The rows that are near enough to be related, with their cosines."""
         return [
-            (int(user_index.ids[row]), float(usable[row]))
-            for row in rows
-            if usable[row] >= self._link_min
+            (row, float(cosines[row]))
+            for row in best_rows(cosines, count).tolist()
+            if cosines[row] >= self.link_min
         ]
 
     def _in_database(
         self, view: ReadTransaction, user_id: str, model: VectorModel, vectors: Matrix
-    ) -> list[list[tuple[int, float]]]:
+    ) -> list[Near]:
         search = self._database.backend.search
         where = sa.and_(items.c.user_id == user_id, items.c.status == Status.ACTIVE.value)
-        found: list[list[tuple[int, float]]] = []
+        found: list[Near] = []
         for place, vector in enumerate(vectors):
             near = []
             if place < _DATABASE_TEXTS:
                 near = search.nearest(
-                    view.connection, ITEMS, model, vector, where, self._per_memory * _LOOK_AT
+                    view.connection, ITEMS, model, vector, where, self.per_memory * _OVERSAMPLING
                 )
-            found.append([pair for pair in near if pair[1] >= self._link_min])
-        return found
-
-    def _among(
-        self, new: Mapping[int, str], known: KnownVectors
-    ) -> dict[int, list[tuple[int, float]]]:
-        ids = list(new)
-        vectors = np.stack([known.by_hash[digest] for digest in new.values()])
-        cosines = vectors @ vectors.T
-        np.fill_diagonal(cosines, -1.0)
-        found = {}
-        for place, item_id in enumerate(ids):
-            rows = best_rows(cosines[place], self._per_memory)
-            found[item_id] = [
-                (ids[row], float(cosines[place, row]))
-                for row in rows
-                if cosines[place, row] >= self._link_min
-            ]
+            found.append([pair for pair in near if pair[1] >= self.link_min])
         return found
 
 
@@ -159,9 +143,6 @@ def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:
     )
     return set(writing.connection.execute(wanted, {"near_ids": sorted(ids)}).scalars())
 
-
-Near = list[tuple[int, float]]
-"""Ids with cosines, the nearest first, ties by the lowest id."""
 
 Allowed = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 
@@ -213,6 +194,7 @@ class Nearest:
             self._take(int(place), shown[rows], cosines[rows, place])
 
     def found(self) -> dict[int, Near]:
+        """By id: the nearest first, ties by the lowest id."""
         return dict(zip(self._ids, self._near, strict=True))
 
     def _take(self, place: int, ids: _Ids, cosines: Row) -> None:

@@ -211,13 +211,13 @@ class UserIndex:
     @property
     def needs_compacting(self) -> bool:
         """True where too much space is taken by dead rows."""
-        return self._is_worn(self.rows - self.size)
+        return self._has_too_many_dead(self.rows - self.size)
 
     def can_remove(self, count: int) -> bool:
         """Whether so many rows can be removed in place; if not, rebuild the index."""
-        return not self._is_worn(self.rows - self.size + count)
+        return not self._has_too_many_dead(self.rows - self.size + count)
 
-    def _is_worn(self, dead: int) -> bool:
+    def _has_too_many_dead(self, dead: int) -> bool:
         return dead > _FIRST_ROWS + self.rows * _COMPACT_SHARE
 
     @property
@@ -447,16 +447,21 @@ class TurnIndex(UserIndex):
         self._moment.fill(start, [moment.timestamp() for moment in moments])
         self._month.fill(start, [moment.year * 12 + moment.month - 1 for moment in moments])
         self._day.fill(start, [moment.day for moment in moments])
-        self._before.fill(start, [NO_TURN] * len(stored))
         for row, (thread, one) in enumerate(zip(threads, stored, strict=True), start=start):
-            self._follow(row, thread, one[4])
+            # Turns may come in any order.
+            position = one[4]
+            self._place[thread, position] = row
+            self._before.set(row, self._place.get((thread, position - 1), NO_TURN))
+            after = self._place.get((thread, position + 1))
+            if after is not None:
+                self._before.set(after, row)
         for one, moment in zip(stored, moments, strict=True):
             _, _, _, thread_id, position, actor, role, _, message_id, content = one
-            kept = None
+            turn = None
             if content is not None:
-                kept = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
+                turn = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
                 self._content_bytes += _SAID_BYTES + len(content)
-            self.said.append(kept)
+            self.said.append(turn)
 
     def can_remove(self, count: int) -> bool:
         return not count  # turns are deleted only with their user, and refer to each other
@@ -464,16 +469,6 @@ class TurnIndex(UserIndex):
     @property
     def nbytes(self) -> int:
         return super().nbytes + self._content_bytes
-
-    def _follow(self, row: int, thread: int, position: int) -> None:
-        """Link a turn to its predecessor and successor, in whichever order they come."""
-        self._place[thread, position] = row
-        before = self._place.get((thread, position - 1))
-        if before is not None:
-            self._before.set(row, before)
-        after = self._place.get((thread, position + 1))
-        if after is not None:
-            self._before.set(after, row)
 
     @property
     def lenders(self) -> Ints:

@@ -24,7 +24,7 @@ from ricordo.formation.schedule import (
     wait_for_silence,
 )
 from ricordo.formation.service import Formation
-from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
+from ricordo.index.rebuild import REINDEX_JOB, run_reindex_job
 from ricordo.jobs.runner import Handler, JobContext
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.memories.lifecycle import (
@@ -66,7 +66,7 @@ def standard_handlers(
             raise
 
     def reindex(run: JobContext) -> None:
-        reindex_as_asked(database, run.job.payload, _progress(run, "texts indexed"))
+        run_reindex_job(database, run.job.payload, _progress(run, "texts indexed"))
 
     def form(run: JobContext) -> None:
         wait_for_silence(database, formation.policy, run.job)

@@ -12,7 +12,7 @@ from ricordo.errors import StorageError
 from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.formation.profile import read_fields
-from ricordo.index.embedders import Recent
+from ricordo.index.cache import LruCache
 from ricordo.memories.lookup import read_theme_counts, read_themes
 from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
@@ -58,9 +58,9 @@ class Known:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counted: Recent[str, _Cached[Mapping[str, int]]] = Recent(_USERS_REMEMBERED)
-        self._narratives: Recent[str, _Cached[str]] = Recent(_USERS_REMEMBERED)
-        self._of_run: Recent[tuple[str, str, int], tuple[Theme, ...]] = Recent(_RUNS_REMEMBERED)
+        self._counted: LruCache[str, _Cached[Mapping[str, int]]] = LruCache(_USERS_REMEMBERED)
+        self._narratives: LruCache[str, _Cached[str]] = LruCache(_USERS_REMEMBERED)
+        self._of_run: LruCache[tuple[str, str, int], tuple[Theme, ...]] = LruCache(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
         """The themes for hints: constant within one run of an agent."""

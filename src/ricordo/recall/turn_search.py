@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.index.cache import IndexCache
-from ricordo.index.embedders import ChosenEmbedder, Embedders, Recent
+from ricordo.index.cache import IndexCache, LruCache
+from ricordo.index.embedders import ChosenEmbedder, Embedders
 from ricordo.index.user_index import NO_TURN, Codes, TurnIndex, UserIndex, best_rows, term_weights
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
@@ -321,7 +321,7 @@ class TurnSearch:
         self._embedders = embedders
         self._indexes = indexes
         self._ranking = ranking
-        self._last_seen: Recent[str, TurnSignals] = Recent(_USERS_REMEMBERED)
+        self._last_seen: LruCache[str, TurnSignals] = LruCache(_USERS_REMEMBERED)
 
     def search(
         self,

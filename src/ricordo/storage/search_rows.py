@@ -128,11 +128,12 @@ def text_hash(content: str) -> str:
 
 
 def vectors_of_texts(
-    connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel, hashes: set[str]
+    connection: sa.Connection, user_id: str, model: VectorModel, hashes: set[str]
 ) -> dict[str, Row]:
     """The user's existing vectors of this model, by text hash."""
     return {
         digest: matrix_of(connection, [stored])[0]
+        for kind in INDEXED
         for digest, provider, name, stored in _made_before(connection, kind, user_id, hashes)
         if (provider, name) == (model.provider, model.model)
     }

@@ -11,7 +11,7 @@ from ricordo.files.mirror import UserMirror
 from ricordo.files.mirror_text import ShownMemory
 from ricordo.formation.activity import counters_of, daily_of
 from ricordo.index import rebuild
-from ricordo.index.backfill import count_waiting
+from ricordo.index.backfill import count_pending
 from ricordo.index.embedders import model_of
 from ricordo.index.rebuild import ModelCandidate
 from ricordo.memories import lifecycle, replacement
@@ -326,7 +326,7 @@ class MaintenanceOperations(UserOperations):
         Raises:
             Conflict: the operator has chosen for everybody.
         """
-        return self.set_embeddings(rebuild.STORES_WAY, confirm=confirm)
+        return self.set_embeddings(rebuild.STORE_DEFAULT, confirm=confirm)
 
     @whole_memory
     def rebuild_embeddings(self, *, confirm: bool = False) -> EmbeddingChange:
@@ -377,7 +377,7 @@ class MaintenanceOperations(UserOperations):
             EmbeddingError, InvalidInput: the embedder does not do it; what was made is kept.
         """
         with self.database.read(self.scope.user_id) as view:
-            total = count_waiting(view.connection, self.scope.user_id)
+            total = count_pending(view.connection, self.scope.user_id)
         made = 0
 
         def tick(count: int) -> None:
