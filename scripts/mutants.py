@@ -165,7 +165,7 @@ MUTANTS = (
     Mutant(
         "undo",
         "memories/replacement.py",
-        "        _withdraw(writing, scope, plan.withdrawn, plan.item.id)\n",
+        "        set_values(writing, replacement, archived, Event.ARCHIVE, scope.actor, why)\n",
         "        pass\n",
         "tests/contract/test_changing.py",
     ),

@@ -7,10 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ricordo.errors import InvalidValue
-from ricordo.memories.lifecycle import plan_lifecycle, record_change, settle_if_expired
+from ricordo.memories.lifecycle import (
+    end_when_replaced,
+    plan_lifecycle,
+    record_change,
+    settle_if_expired,
+)
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import PROVENANCE, Added, Item
 from ricordo.model.record import plain
@@ -18,7 +23,6 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Event, MemoryType, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.items import (
-    ActiveMatch,
     active_with_key,
     active_with_text,
     changed_at,
@@ -29,6 +33,23 @@ from ricordo.storage.items import (
 )
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.text.normalise import canonical, content_hash
+
+# Whether an added memory was a duplicate, and whether it was an update.
+_NEW: Final = (False, False)
+_DUPLICATE: Final = (True, False)
+_UPDATED: Final = (False, True)
+
+# What an update of a keyed memory changes only if the draft has it.
+_OPTIONAL: Final = (
+    "type",
+    "tags",
+    "importance",
+    "pinned",
+    "confidence",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+)
 
 
 def add_all(
@@ -51,16 +72,11 @@ def add_all(
     for draft in stamped:
         check_times(draft, writing.now)
     hashed = [(draft, content_hash(draft.content)) for draft in stamped]
-    known = _Known(writing, hashed, adopts=adopts)
+    known = _ActiveMemories(writing, hashed, adopts=adopts)
     batch = _Batch(writing, scope, reason)
-    outcomes = [batch.add(*known.take(draft, digest), draft) for draft, digest in hashed]
+    outcomes = [batch.add(*known.match(draft, digest), draft) for draft, digest in hashed]
     batch.insert_new()
     return [Added(entry.id, Status.ACTIVE, *outcome) for entry, outcome in outcomes]
-
-
-_NEW = (False, False)
-_DUPLICATE = (True, False)
-_UPDATED = (False, True)
 
 
 class _Batch:
@@ -87,7 +103,25 @@ class _Batch:
         return entry, _UPDATED if changed else _DUPLICATE
 
     def insert_new(self) -> None:
-        _insert_new(self._writing, self._scope, self._new, self._reason)
+        if not self._new:
+            return
+        writing = self._writing
+        themes = {entry.theme for entry, _ in self._new}
+        ensure_themes(writing.connection, writing.user_id, themes, writing.now)
+        made = []
+        ids = writing.take_ids(ITEM_IDS, len(self._new))
+        for (entry, draft), item_id in zip(self._new, ids, strict=True):
+            entry.id = item_id
+            made.append(_new_item(writing, item_id, draft))
+            _check_ends(made[-1].valid_from, made[-1].valid_to)
+        insert_items(writing, made)
+        for item in made:
+            writing.record(
+                Event.ADD, item.id, actor=self._scope.actor, reason=self._reason, new_ref=item.id
+            )
+        ends = [item.expires_at for item in made if item.expires_at is not None]
+        if ends:
+            plan_lifecycle(writing, writing.user_id, min(ends))
         self._new.clear()
 
 
@@ -103,7 +137,7 @@ class _Entry:
         self.id = item_id  # 0 until a new one is inserted
 
 
-class _Known:
+class _ActiveMemories:
     """Matches drafts one by one, so that a batch ends like single adds."""
 
     def __init__(
@@ -112,13 +146,20 @@ class _Known:
         self._adopts = adopts
         self._by_key: dict[tuple[str, str], _Entry] = {}
         self._by_text: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
-        for match in _active_matches(writing, hashed):
+        themes = {draft.effective_theme for draft, _ in hashed}
+        keys = {draft.key for draft, _ in hashed if draft.key is not None}
+        digests = {digest for _, digest in hashed}
+        where = (writing.connection, writing.user_id, themes)
+        found = active_with_text(*where, digests, writing.now)
+        if keys:
+            found += active_with_key(*where, keys, writing.now)
+        for match in {match.id: match for match in found}.values():
             if match.expired:
                 settle_if_expired(writing, _stored(writing, match.id))
             else:
                 self._put(_Entry(match.theme, match.key, match.content_hash, match.id))
 
-    def take(self, draft: NewMemory, digest: str) -> tuple[_Entry, bool]:
+    def match(self, draft: NewMemory, digest: str) -> tuple[_Entry, bool]:
         """The memory that a draft is or updates; True where it is new."""
         theme = draft.effective_theme
         same_text = self._by_text[theme, digest]
@@ -144,19 +185,6 @@ class _Known:
             self._by_key[entry.theme, entry.key] = entry
 
 
-def _active_matches(
-    writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]]
-) -> list[ActiveMatch]:
-    themes = {draft.effective_theme for draft, _ in hashed}
-    keys = {draft.key for draft, _ in hashed if draft.key is not None}
-    digests = {digest for _, digest in hashed}
-    given = (writing.connection, writing.user_id, themes)
-    found = active_with_text(*given, digests, writing.now)
-    if keys:
-        found += active_with_key(*given, keys, writing.now)
-    return list({match.id: match for match in found}.values())
-
-
 def _stored(writing: WriteTransaction, item_id: int) -> Item:
     found = item_of(writing.connection, writing.user_id, item_id)
     assert found is not None  # the user's row is locked, and it was there a moment ago
@@ -175,29 +203,6 @@ def check_times(draft: NewMemory, now: datetime) -> None:
     knows_start = draft.key is None or draft.valid_from is not None
     if knows_start:
         _check_ends(draft.start(now), draft.valid_to)
-
-
-def _insert_new(
-    writing: WriteTransaction,
-    scope: Scope,
-    new: Sequence[tuple[_Entry, NewMemory]],
-    reason: str | None,
-) -> None:
-    if not new:
-        return
-    themes = {entry.theme for entry, _ in new}
-    ensure_themes(writing.connection, writing.user_id, themes, writing.now)
-    made = []
-    for (entry, draft), item_id in zip(new, writing.take_ids(ITEM_IDS, len(new)), strict=True):
-        entry.id = item_id
-        made.append(_new_item(writing, item_id, draft))
-        _check_ends(made[-1].valid_from, made[-1].valid_to)
-    insert_items(writing, made)
-    for item in made:
-        writing.record(Event.ADD, item.id, actor=scope.actor, reason=reason, new_ref=item.id)
-    ends = [item.expires_at for item in made if item.expires_at is not None]
-    if ends:
-        plan_lifecycle(writing, writing.user_id, min(ends))
 
 
 def _new_item(writing: WriteTransaction, item_id: int, draft: NewMemory) -> Item:
@@ -247,7 +252,9 @@ def update_keyed(
     Raises:
         InvalidValue: it would begin before the statement that it updates, or end before it begins.
     """
-    changes = _differing(present, _stated(draft))
+    values = {name: getattr(draft, name) for name in _OPTIONAL}
+    stated = {name: value for name, value in values.items() if value is not None}
+    changes = _differing(present, {**stated, "content": draft.content, "key": draft.key})
     if not changes:
         return False
     old_version = None
@@ -257,7 +264,16 @@ def update_keyed(
             raise InvalidValue(
                 "valid_from", f"must not be before that of memory {present.id}, which it updates"
             )
-        old_version = _keep_old_version(writing, present, draft)
+        old_version = writing.take_ids(ITEM_IDS, 1)[0]
+        old = replace(
+            present,
+            id=old_version,
+            status=Status.SUPERSEDED,
+            pinned=False,
+            valid_to=end_when_replaced(present, draft.start(writing.now)),
+            updated_at=writing.now,
+        )
+        insert_items(writing, [old])
     updated = replace(present, **changes)
     _check_ends(updated.valid_from, updated.valid_to)
     before = {name: plain(getattr(present, name)) for name in changes}
@@ -282,45 +298,12 @@ def _check_ends(start: datetime, end: datetime | None) -> None:
         raise InvalidValue("valid_to", "must be later than valid_from")
 
 
-def _keep_old_version(writing: WriteTransaction, present: Item, draft: NewMemory) -> int:
-    old_id = writing.take_ids(ITEM_IDS, 1)[0]
-    ended = present.valid_to
-    start = draft.start(writing.now)
-    old = replace(
-        present,
-        id=old_id,
-        status=Status.SUPERSEDED,
-        pinned=False,
-        # Never before its own start, which may lie ahead if the clock was set back.
-        valid_to=max(present.valid_from, start if ended is None else min(ended, start)),
-        updated_at=writing.now,
-    )
-    insert_items(writing, [old])
-    return old_id
-
-
 def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
     """The values that change; an equivalent text does not."""
     changes = {name: value for name, value in values.items() if getattr(present, name) != value}
     if "content" in changes and canonical(changes["content"]) == canonical(present.content):
         del changes["content"]
     return changes
-
-
-def _stated(draft: NewMemory) -> dict[str, Any]:
-    optional = (
-        "type",
-        "tags",
-        "importance",
-        "pinned",
-        "confidence",
-        "valid_from",
-        "valid_to",
-        "expires_at",
-    )
-    given = {name: getattr(draft, name) for name in optional}
-    stated = {name: value for name, value in given.items() if value is not None}
-    return {**stated, "content": draft.content, "key": draft.key}
 
 
 def _origin(writing: WriteTransaction, draft: NewMemory) -> dict[str, Any]:

@@ -34,6 +34,16 @@ from ricordo.storage.users import drop_summary
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.normalise import content_hash
 
+LIFECYCLE_JOB: Final = "lifecycle"
+"""Kind of the job that expires and purges one user's memories."""
+
+SYSTEM_ACTED: Final = "system"
+
+WENT_WITH: Final = "went_with"
+"""In the meta of a DELETE: the memory whose former text was deleted with it."""
+
+_DELETED: Final = (Event.DELETE, Event.TTL)
+
 
 def record_change(
     writing: WriteTransaction,
@@ -66,14 +76,14 @@ def record_change(
         writing.record(event, item.id, actor=OWNER_ACTED, other_user=item.user_id, user_id=viewer)
 
 
-LIFECYCLE_JOB: Final = "lifecycle"
-"""Kind of the job that expires and purges one user's memories."""
-
-SYSTEM_ACTED: Final = "system"
-
-
 def is_expired(item: Item, now: datetime) -> bool:
     return item.expires_at is not None and item.expires_at <= now
+
+
+def end_when_replaced(item: Item, start: datetime) -> datetime:
+    """Until when a memory was true that another one replaces from ``start`` on."""
+    ended = start if item.valid_to is None else min(item.valid_to, start)
+    return max(item.valid_from, ended)  # its start lies ahead after a clock was set back
 
 
 def settle_if_expired(writing: WriteTransaction, item: Item) -> Item:
@@ -224,12 +234,6 @@ def shared_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item |
     return find_item(writing.connection, visible)
 
 
-WENT_WITH = "went_with"
-"""In the meta of a DELETE: the memory whose former text was deleted with it."""
-
-_DELETED = (Event.DELETE, Event.TTL)
-
-
 def archive(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Hide a memory from searches unless they ask for archived ones.
 
@@ -251,7 +255,7 @@ def forget(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
     """
     item = own_item(writing, scope, item_id)
     check_step(item.id, item.status, Status.DELETED)
-    for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
+    for version in _old_versions(writing, item):
         if version.status is Status.SUPERSEDED:
             along = {WENT_WITH: item.id}
             soft_delete(writing, version, Event.DELETE, scope.actor, reason, along)
@@ -305,28 +309,18 @@ def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str |
     check_step(item.id, item.status, Status.ACTIVE)
     values: dict[str, Any] = {}
     if item.status is Status.DELETED:
-        _restore_former_texts(writing, scope, item, reason)
+        for version in _old_versions(writing, item):
+            deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
+            went_along = deleted is not None and deleted.meta.get(WENT_WITH) == item.id
+            if version.status is Status.DELETED and went_along:
+                former = {"status": Status.SUPERSEDED, "purge_at": None}
+                set_values(writing, version, former, Event.RESTORE, scope.actor, reason)
+        deleted = last_change(writing.connection, writing.user_id, item.id, _DELETED)
+        before = (deleted.before if deleted is not None else None) or {}
         expired_just_now = unsettled is not None and unsettled.status is Status.SUPERSEDED
-        if expired_just_now or _was_superseded(writing, item):
-            values["valid_to"] = None  # it holds again, so it has no end
+        if expired_just_now or before.get("status") == Status.SUPERSEDED.value:
+            values["valid_to"] = None  # it is true again, so it has no end
     return reactivate(writing, item, Event.RESTORE, scope.actor, reason, values)
-
-
-def _restore_former_texts(
-    writing: WriteTransaction, scope: Scope, item: Item, reason: str | None
-) -> None:
-    for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
-        deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
-        went_along = deleted is not None and deleted.meta.get(WENT_WITH) == item.id
-        if version.status is Status.DELETED and went_along:
-            values = {"status": Status.SUPERSEDED, "purge_at": None}
-            set_values(writing, version, values, Event.RESTORE, scope.actor, reason)
-
-
-def _was_superseded(writing: WriteTransaction, item: Item) -> bool:
-    deleted = last_change(writing.connection, writing.user_id, item.id, _DELETED)
-    before = {} if deleted is None or deleted.before is None else deleted.before
-    return before.get("status") == Status.SUPERSEDED.value
 
 
 def reactivate(
@@ -398,7 +392,8 @@ def _present_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item
     return item
 
 
-def _with_ids(writing: WriteTransaction, ids: list[int]) -> list[Item]:
+def _old_versions(writing: WriteTransaction, item: Item) -> list[Item]:
+    ids = old_versions(writing.connection, writing.user_id, item.id)
     where = (items.c.user_id == writing.user_id) & items.c.id.in_(ids)
     return find_items(writing.connection, where) if ids else []
 
@@ -421,7 +416,8 @@ def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
     others = []
     for match in met:
         if match.expired:
-            for expired in _with_ids(writing, [match.id]):
+            expired = item_of(writing.connection, writing.user_id, match.id)
+            if expired is not None:
                 settle_if_expired(writing, expired)
         elif match.id != item.id:
             others.append(match.id)

@@ -1,5 +1,6 @@
 """Replaces memories by one: superseding, merging, absorbing, and undo."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from ricordo.memories.additions import add_all, update_keyed
 from ricordo.memories.lifecycle import (
     check_in_reach,
     check_place_is_free,
+    end_when_replaced,
     is_expired,
     own_item,
     reactivate,
@@ -90,21 +92,18 @@ def plan_undo(connection: sa.Connection, scope: Scope, item: Item, now: datetime
             return _by_old_version(connection, scope, item, now)
         return _of_replacement(connection, scope, Closed(item, change))
     update = last_update(connection, item.user_id, item.id)
-    replaced = _last_replacement(connection, item)
-    if replaced is not None and (update is None or _absorbed_after(update, replaced.change)):
-        return _of_replacement(connection, scope, replaced)
+    formers = dict.fromkeys(replaced_by(connection, item.user_id, item.id))
+    closed = (_closed_by(connection, item.user_id, one, item.id) for one in formers)
+    last = next((one for one in closed if one is not None), None)
+    if last is not None:
+        absorbed_since = update is not None and (
+            TAKEN_UP in last.change.meta and last.change.revision > update.revision
+        )
+        if update is None or absorbed_since:
+            return _of_replacement(connection, scope, last)
     if update is not None:
         return _of_update(item, update)
     raise NothingToUndo(f"memory {item.id} has no change that can be undone")
-
-
-def _last_replacement(connection: sa.Connection, item: Item) -> Closed | None:
-    """The memory that this one replaced last, if it still does, and the change."""
-    for old_id in dict.fromkeys(replaced_by(connection, item.user_id, item.id)):
-        closed = _closed_by(connection, item.user_id, old_id, item.id)
-        if closed is not None:
-            return closed
-    return None
 
 
 def _closed_by(
@@ -118,10 +117,6 @@ def _closed_by(
     if change is None or change.new_ref != replacement_id:
         return None
     return Closed(old, change)
-
-
-def _absorbed_after(update: Change, replacement: Change) -> bool:
-    return TAKEN_UP in replacement.meta and replacement.revision > update.revision
 
 
 def _of_replacement(connection: sa.Connection, scope: Scope, closed: Closed) -> UndoPlan:
@@ -191,17 +186,24 @@ def replace_with(
     """
     olds = [own_item(writing, scope, old_id) for old_id in dict.fromkeys(old_ids)]
     draft = _inheriting(draft, olds)
-    if len(olds) == 1 and _says_the_same(olds[0], draft):
-        changed = update_keyed(writing, scope, olds[0], draft, reason)
-        return Added(olds[0].id, Status.ACTIVE, duplicate=not changed, updated=changed)
-    start = draft.start(writing.now)
+    first = olds[0]
+    unchanged = (
+        len(olds) == 1
+        and first.status is Status.ACTIVE
+        and first.theme == draft.theme
+        and first.key == draft.key
+        and canonical(first.content) == canonical(draft.content)
+    )
+    if unchanged:
+        changed = update_keyed(writing, scope, first, draft, reason)
+        return Added(first.id, Status.ACTIVE, duplicate=not changed, updated=changed)
     for old in olds:
         check_step(old.id, old.status, Status.SUPERSEDED)
         if draft.begins_before(old.valid_from):
             raise InvalidValue(
                 "valid_from", f"must not be before that of memory {old.id}, which it replaces"
             )
-        _close(writing, old, start)
+        _close(writing, old, draft.start(writing.now))
     added = add_all(writing, scope, [draft], reason_to_add or reason)[0]
     made = not (added.duplicate or added.updated)
     merged = [old.id for old in olds]
@@ -254,17 +256,14 @@ def undo(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | No
     plan = plan_undo(writing.connection, scope, item, writing.now)
     if plan.undoable is Undoable.UPDATE:
         return _undo_update(writing, scope, plan.item, plan.change, reason)
-    return _undo_replacement(writing, scope, plan, reason)
-
-
-def _undo_replacement(
-    writing: WriteTransaction, scope: Scope, plan: UndoPlan, reason: str | None
-) -> Item:
-    if plan.withdrawn is not None:
-        _withdraw(writing, scope, plan.withdrawn, plan.item.id)
+    replacement = plan.withdrawn
+    if replacement is not None and replacement.status is Status.ACTIVE:
+        why = f"took the place of memory {plan.item.id}, which was brought back"
+        archived = {"status": Status.ARCHIVED}
+        set_values(writing, replacement, archived, Event.ARCHIVE, scope.actor, why)
     for sibling in plan.siblings:
-        _bring_back(writing, scope, sibling.item, sibling.change, reason)
-    return _bring_back(writing, scope, plan.item, plan.change, reason)
+        _restore(writing, scope, sibling.item, sibling.change, reason)
+    return _restore(writing, scope, plan.item, plan.change, reason)
 
 
 def _undo_update(
@@ -280,7 +279,16 @@ def _undo_update(
     check_place_is_free(writing, former)
     update_item(writing, item, {**values, "updated_at": former.updated_at})
     if update.old_ref is not None:  # only now: until then it kept the vector of its text
-        _dissolve_former_text(writing, update.old_ref)
+        for viewer in viewers_of(writing.connection, writing.user_id, update.old_ref):
+            writing.record(
+                Event.UNLINK,
+                update.old_ref,
+                actor=OWNER_ACTED,
+                other_user=writing.user_id,
+                user_id=viewer,
+            )
+        remove_links(writing.connection, writing.user_id, [update.old_ref])
+        delete_items(writing, [update.old_ref])
     drop_replaced_values(writing.connection, writing.user_id, update.revision)
     record_change(
         writing,
@@ -295,27 +303,17 @@ def _undo_update(
     return former
 
 
-def _dissolve_former_text(writing: WriteTransaction, former_id: int) -> None:
-    """Delete the kept old text and its links: it is the current text again."""
-    for viewer in viewers_of(writing.connection, writing.user_id, former_id):
-        writing.record(
-            Event.UNLINK, former_id, actor=OWNER_ACTED, other_user=writing.user_id, user_id=viewer
-        )
-    remove_links(writing.connection, writing.user_id, [former_id])
-    delete_items(writing, [former_id])
-
-
-def _bring_back(
+def _restore(
     writing: WriteTransaction, scope: Scope, item: Item, change: Change, reason: str | None
 ) -> Item:
     if TAKEN_UP in change.meta:
-        _give_back(writing, scope, item, change, reason)
+        _subtract_absorbed(writing, scope, item, change, reason)
     hand_over_entry(writing, change.new_ref or 0, item.id)
     former = former_values(change.before or {})
     return reactivate(writing, item, Event.UNDO, scope.actor, reason, former)
 
 
-def _give_back(
+def _subtract_absorbed(
     writing: WriteTransaction, scope: Scope, absorbed: Item, change: Change, reason: str | None
 ) -> None:
     """Take from the survivor what it had absorbed; tags and importance if it is unchanged since."""
@@ -337,30 +335,13 @@ def _give_back(
     update_item(writing, survivor, values)
 
 
-def _withdraw(writing: WriteTransaction, scope: Scope, replacement: Item, old_id: int) -> None:
-    if replacement.status is Status.ACTIVE:
-        why = f"took the place of memory {old_id}, which was brought back"
-        aside = {"status": Status.ARCHIVED}
-        set_values(writing, replacement, aside, Event.ARCHIVE, scope.actor, why)
-
-
 def _close(writing: WriteTransaction, old: Item, start: datetime) -> None:
-    ended = start if old.valid_to is None else min(old.valid_to, start)
     closed = {
         "status": Status.SUPERSEDED,
-        "valid_to": max(old.valid_from, ended),  # its start lies ahead after a clock was set back
+        "valid_to": end_when_replaced(old, start),
         "updated_at": changed_at(writing, old),
     }
     update_item(writing, old, closed)
-
-
-def _says_the_same(old: Item, draft: NewMemory) -> bool:
-    return (
-        old.status is Status.ACTIVE
-        and old.theme == draft.theme
-        and old.key == draft.key
-        and canonical(old.content) == canonical(draft.content)
-    )
 
 
 def absorb(
@@ -396,23 +377,14 @@ def absorb(
     absorbed = [own_item(writing, scope, one) for one in listed]
     for one in absorbed:
         check_step(one.id, one.status, Status.SUPERSEDED)
-        ended = _end(one, survivor, writing.now)
-        at = changed_at(writing, one)
-        closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": at}
-        update_item(writing, one, closed)
+        began_later = survivor.valid_from > one.valid_from
+        _close(writing, one, survivor.valid_from if began_later else writing.now)
     # Recorded first, so that an undo finds the replacement as the later change.
     grown = _grown(writing, scope, survivor, absorbed, reason)
     for one in absorbed:
         grown = _with_recalls(writing, scope, grown, one, listed, event, reason)
     remove_relations(writing, listed)
     return grown
-
-
-def _end(absorbed: Item, survivor: Item, now: datetime) -> datetime:
-    """When the absorbed memory ended; never before it began."""
-    begun_later = survivor.valid_from > absorbed.valid_from
-    ended = survivor.valid_from if begun_later else max(now, absorbed.valid_from)
-    return ended if absorbed.valid_to is None else min(absorbed.valid_to, ended)
 
 
 def _grown(
@@ -495,10 +467,11 @@ def read_lineage(reading: ReadTransaction, audience: Audience, scope: Scope, ite
 
     Names only memories that the audience may see, also forgotten ones.
     """
+    undoable = None
+    with contextlib.suppress(NothingToUndo, IllegalTransition, MemoryNotFound):
+        undoable = plan_undo(reading.connection, scope, item, reading.now).undoable
     return Lineage(
-        _successor(reading, audience, item),
-        _predecessors(reading, audience, item),
-        _undoable(reading, scope, item),
+        _successor(reading, audience, item), _predecessors(reading, audience, item), undoable
     )
 
 
@@ -528,10 +501,3 @@ def _predecessors(reading: ReadTransaction, audience: Audience, item: Item) -> t
         return former.status is Status.SUPERSEDED and by in (item.id, None)
 
     return tuple(former for former in found if is_replaced_by_it(former))
-
-
-def _undoable(reading: ReadTransaction, scope: Scope, item: Item) -> Undoable | None:
-    try:
-        return plan_undo(reading.connection, scope, item, reading.now).undoable
-    except (NothingToUndo, IllegalTransition, MemoryNotFound):
-        return None

@@ -110,7 +110,7 @@ def link(
     )
     if not approved:
         put_offer(writing, offer)
-        _note(writing, item.id, _OFFERED, scope.actor, viewer)
+        _record_step(writing, item.id, _OFFERED, scope.actor, viewer)
         return _offered(offer)
     put_offer(writing, _decided(writing, offer, ProposalState.APPROVED, OWNER_ACTED))
     add_link(writing.connection, viewer, item.user_id, item.id, writing.now)
@@ -160,18 +160,16 @@ def unlink(writing: WriteTransaction, scope: Scope, item_id: int, viewer: str | 
     item = own_item(writing, scope, item_id)
     if viewer is None:
         raise InvalidValue("with_user", "say which user to unlink the memory from")
-    _withdraw(writing, item, viewer, scope.actor)
-
-
-def _withdraw(writing: WriteTransaction, item: Item, viewer: str, actor: str) -> None:
     waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
     if remove_link(writing.connection, viewer, item.id):
         drop_offer(writing.connection, viewer, item.id)
-        writing.record(Event.UNLINK, item.id, actor=actor, other_user=viewer)
-        _record_for(writing, Event.UNLINK, item.id, OWNER_ACTED, item.user_id, viewer)
+        writing.record(Event.UNLINK, item.id, actor=scope.actor, other_user=viewer)
+        writing.record(
+            Event.UNLINK, item.id, actor=OWNER_ACTED, other_user=item.user_id, user_id=viewer
+        )
     elif any(offer.user_id == viewer for offer in waiting):
         drop_offer(writing.connection, viewer, item.id)
-        _note(writing, item.id, _WITHDRAWN, actor, viewer)
+        _record_step(writing, item.id, _WITHDRAWN, scope.actor, viewer)
     else:
         raise MemoryNotFound(f"{item.id} linked to {viewer!r}")
 
@@ -219,7 +217,7 @@ def check_decides(scope: Scope) -> None:
         raise PermissionMissing("what others share is for the user to decide, not for an agent")
 
 
-def stands(item: Item | None, now: datetime) -> bool:
+def can_be_accepted(item: Item | None, now: datetime) -> bool:
     """Whether an offered memory can still be accepted."""
     return item is not None and item.status is Status.ACTIVE and not is_expired(item, now)
 
@@ -234,13 +232,19 @@ def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
     offer = _open_offer(writing, scope, item_id)
     writing.concern(offer.owner_id)
     item = item_of(writing.connection, offer.owner_id, item_id)
-    if item is None or not stands(item, writing.now):
+    if item is None or not can_be_accepted(item, writing.now):
         raise AlreadyDecided(
             f"proposal {item_id} is withdrawn: its owner no longer has this memory"
         )
     put_offer(writing, _decided(writing, offer, ProposalState.APPROVED, scope.actor))
     add_link(writing.connection, writing.user_id, offer.owner_id, item_id, writing.now)
-    _record_for(writing, Event.LINK, item_id, VIEWER_ACTED, writing.user_id, offer.owner_id)
+    writing.record(
+        Event.LINK,
+        item_id,
+        actor=VIEWER_ACTED,
+        other_user=writing.user_id,
+        user_id=offer.owner_id,
+    )
     meta = {CONSENT: ProposalState.APPROVED.value}
     writing.record(
         Event.LINK, item_id, actor=scope.actor, reason=reason, other_user=offer.owner_id, meta=meta
@@ -248,9 +252,7 @@ def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
     return item.as_seen_by(writing.user_id)
 
 
-def turn_down(
-    writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None
-) -> Proposal:
+def reject(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Proposal:
     """Reject an offered memory for good.
 
     Raises:
@@ -311,7 +313,9 @@ def _end_link(writing: WriteTransaction, item_id: int, owner: str, actor: str) -
             decided_by=None,
         )
     put_offer(writing, _decided(writing, given, ProposalState.REJECTED, actor))
-    _record_for(writing, Event.UNLINK, item_id, VIEWER_ACTED, writing.user_id, owner)
+    writing.record(
+        Event.UNLINK, item_id, actor=VIEWER_ACTED, other_user=writing.user_id, user_id=owner
+    )
     writing.record(Event.UNLINK, item_id, actor=actor, other_user=owner)
 
 
@@ -320,7 +324,9 @@ def _refuse(
 ) -> Offer:
     refused = _decided(writing, offer, ProposalState.REJECTED, actor)
     put_offer(writing, refused)
-    _note(writing, offer.item_id, ProposalState.REJECTED.value, actor, offer.owner_id, reason)
+    _record_step(
+        writing, offer.item_id, ProposalState.REJECTED.value, actor, offer.owner_id, reason
+    )
     meta = {CONSENT: ProposalState.REJECTED.value}
     writing.record(
         Event.CONSENT,
@@ -337,7 +343,7 @@ def _decided(writing: WriteTransaction, offer: Offer, state: ProposalState, acto
     return replace(offer, state=state, decided_at=writing.now, decided_by=actor)
 
 
-def _note(
+def _record_step(
     writing: WriteTransaction,
     item_id: int,
     step: str,
@@ -348,9 +354,3 @@ def _note(
     """Record what the writing user did about an offer."""
     meta = {CONSENT: step}
     writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, other_user=other, meta=meta)
-
-
-def _record_for(
-    writing: WriteTransaction, event: Event, item_id: int, actor: str, who: str, user_id: str
-) -> None:
-    writing.record(event, item_id, actor=actor, other_user=who, user_id=user_id)

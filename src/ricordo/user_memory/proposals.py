@@ -86,7 +86,7 @@ class ProposalOperations(UserOperations):
         listed = []
         for one in offers:
             item = said.get(one.item_id)
-            if one.item_id not in is_open or sharing.stands(item, view.now):
+            if one.item_id not in is_open or sharing.can_be_accepted(item, view.now):
                 listed.append(one.shown(item, view.now))
         return listed
 
@@ -140,7 +140,7 @@ class ProposalOperations(UserOperations):
     @retried
     def _turn_down(self, item_id: int, reason: str | None) -> Proposal:
         with self.database.write(self.scope.user_id) as writing:
-            return sharing.turn_down(writing, self.scope, item_id, reason)
+            return sharing.reject(writing, self.scope, item_id, reason)
 
     @within_categories
     @retried
