@@ -1,15 +1,18 @@
 """Recording what is said, and finding it again."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from ricordo import InvalidValue, Memory, NewTurn, ScopeWidened, UnknownField, UserMemory
-from ricordo.testing import ManualClock
+from ricordo.errors import EmbeddingError
+from ricordo.providers.embedder import Vectors
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.contract.conftest import on_sqlite
-from tests.support.searching import Searching
+from tests.support.searching import WIDTH, Searching
 
 SAID: list[dict[str, Any]] = [
     {"role": "user", "actor": "Ana", "content": "Where did you go on holiday?", "id": "m1"},
@@ -17,6 +20,22 @@ SAID: list[dict[str, Any]] = [
     {"role": "user", "actor": "Ana", "content": "My cat is called Momo", "id": "m3"},
     {"role": "tool", "content": "weather: rain", "id": "m4"},
 ]
+
+
+class SometimesDown(WordEmbedder):
+    is_down = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def down(cls) -> Iterator[None]:
+        cls.is_down = True
+        yield
+        cls.is_down = False
+
+    def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        if self.is_down:
+            raise EmbeddingError("it is down")
+        return super().embed(texts, deadline_seconds=deadline_seconds)
 
 
 def found(user: UserMemory, query: str, **wanted: Any) -> list[str | None]:
@@ -40,6 +59,19 @@ def test_messages_are_recorded_in_order_and_once(searching_store: Memory) -> Non
     assert ana.observe(SAID[:1], thread="other").recorded == 1
     titles = {thread.thread_id: thread.title for thread in ana.threads()}
     assert titles == {"t": "Holiday", "other": None}
+
+
+@pytest.mark.requirement("recall.turns")
+def test_turns_without_a_vector_are_found_by_words_alone(searching: Searching) -> None:
+    ana = searching.open(embedder=SometimesDown(WIDTH)).user("ana")
+    ana.observe([{"role": "user", "content": "The boat is red"}], thread="a")
+    with SometimesDown.down():
+        ana.observe([{"role": "user", "content": "The boat is blue"}], thread="b")
+    (hit,) = ana.search_turns("red boat", thread="b", explain=True)
+    assert hit.signals.semantic is None
+    assert hit.explanation is not None
+    assert hit.explanation["cosine"] is None
+    assert hit.explanation["fused"] == hit.signals.fts == 1
 
 
 @pytest.mark.requirement("conversations.observe")

@@ -87,6 +87,8 @@ def from_index(
     meaning = None if cosines is None else _windowed_meaning(user_index, ranking, cosines)
     rows = _best(ranking, user_index, meaning, words, allowed)
     compared = user_index.with_vector[rows]
+    if not compared.any():
+        cosines = meaning = None
     return TurnCandidates(
         ids=user_index.ids[rows],
         cosines=None if cosines is None else np.where(compared, cosines[rows], NOT_COMPARED),
