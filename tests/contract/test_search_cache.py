@@ -82,7 +82,7 @@ def index_of(memory: Memory, kind: Indexed) -> UserIndex:
             return user_index
 
 
-def test_a_shelf_is_kept_when_memories_go(stores: list[Memory]) -> None:
+def test_an_index_is_kept_when_memories_go(stores: list[Memory]) -> None:
     here, there, _ = stores
     ana, other = here.user("ana"), there.user("ana")
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(40)])]
@@ -101,7 +101,7 @@ def test_a_shelf_is_kept_when_memories_go(stores: list[Memory]) -> None:
 @pytest.mark.parametrize(
     "change", ["rebuild", "erase", pytest.param("most are purged", marks=pytest.mark.slow)]
 )
-def test_a_shelf_is_made_anew_where_it_has_to_be(
+def test_an_index_is_rebuilt_where_it_has_to_be(
     stores: list[Memory], clock: ManualClock, change: str
 ) -> None:
     here, there, _ = stores
@@ -149,7 +149,7 @@ def test_no_word_and_no_vector_of_what_was_purged_stays(stores: list[Memory]) ->
     assert user_index.nbytes < taken
 
 
-def test_a_shelf_that_is_ahead_serves_an_older_view(stores: list[Memory]) -> None:
+def test_an_index_that_is_ahead_serves_an_older_view(stores: list[Memory]) -> None:
     here, there, _ = stores
     ana, other = here.user("ana"), there.user("ana")
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(10)])]

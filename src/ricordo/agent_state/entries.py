@@ -21,7 +21,6 @@ from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Added
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Source, Status
-from ricordo.recall.ranking import SCORE_DIGITS
 from ricordo.recall.service import Recall
 from ricordo.storage import entries as rows
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -160,9 +159,7 @@ class StoreEntries:
         answer = self._recall.memories.find(
             self._user_id, query, offset + limit, _FOUND, within=within
         )
-        scores = {
-            one.candidate.id: round(one.score, SCORE_DIGITS) for one in answer.ranked[offset:]
-        }
+        scores = {one.id: one.score for one in answer.ranked[offset:]}
         with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now)
             entries = rows.entries_of_items(view.connection, where, list(scores))

@@ -83,7 +83,7 @@ class KnownMemories:
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
         near = []
         for item, ranked in zip(found.items, found.ranked, strict=True):
-            similarity = ranked.candidate.cosine
+            similarity = ranked.cosine
             if similarity is None:  # without vectors, the share of words in common
                 similarity = share_of_words(self._database.analyser, content, item.content)
             near.append(KnownStatement(item, similarity))

@@ -2,16 +2,14 @@
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, KeysView, Mapping, Sequence
-from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from ricordo.storage.sql import Row
-from ricordo.storage.threads import SaidTurn
 
 SATURATION: Final = 1.2
 """BM25's k1: how soon repeated terms stop counting more."""
@@ -373,102 +371,34 @@ class UserIndex:
         return self._norms
 
 
-def term_weights(indexes: Sequence[UserIndex], terms: Mapping[str, float]) -> dict[str, float]:
-    """The weight of each term over several indexes.
-
-    ``terms`` has the certainty of each (1 unless guessed).
-    """
-    documents = sum(user_index.size for user_index in indexes)
-    found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
-    return {
-        term: sure * rarity(max(documents, found[term]), found[term])
-        for term, sure in terms.items()
-        if found[term]
-    }
-
-
 NO_TURN: Final = -1
-_SAID_BYTES: Final = 250  # what Python needs for a short text and the tuple around it
-
-
-class Codes:
-    def __init__(self) -> None:
-        self._codes: dict[str | None, int] = {}
-        self.words: list[str | None] = []
-
-    def of(self, word: str | None) -> int:
-        """The number of a word, assigned on first use."""
-        code = self._codes.get(word)
-        if code is None:
-            code = self._codes[word] = len(self.words)
-            self.words.append(word)
-        return code
-
-    def find(self, word: str | None) -> int:
-        """The number of a word, or one that no word has."""
-        return self._codes.get(word, NO_TURN)
 
 
 class TurnIndex(UserIndex):
-    thread = Filled[Ints]("_thread")
-    actor = Filled[Ints]("_actor")
-    role = Filled[Ints]("_role")
-    moment = Filled["np.ndarray[tuple[int], np.dtype[np.float64]]"]("_moment")  # in seconds
-    month = Filled[Ints]("_month")  # counted from year 0
-    day = Filled[Ints]("_day")
     before = Filled[Ints]("_before")  # the preceding turn in the thread, or ``NO_TURN``
 
     def __init__(self, expected_rows: int = 0) -> None:
         super().__init__(expected_rows)
-        self.threads = Codes()
-        self.actors = Codes()
-        self.roles = Codes()
-        self._thread = Column(np.int32)
-        self._actor = Column(np.int32)
-        self._role = Column(np.int32)
-        self._moment = Column(np.float64)
-        self._month = Column(np.int32)
-        self._day = Column(np.int32)
+        self.speakers: dict[str, None] = {}  # a set in the order of appearance
         self._before = Column(np.int32)
-        self._place: dict[tuple[int, int], int] = {}
+        self._threads: dict[str, dict[int, int]] = defaultdict(dict)  # rows by position
         self._lenders: Ints | None = None
-        self._content_bytes = 0
-        self.said: list[SaidTurn | None] = []
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
         super()._append_all(stored, vectors)
         self._lenders = None
-        threads = [self.threads.of(one[3]) for one in stored]
-        moments = [datetime.fromisoformat(one[7]) for one in stored]
-        self._thread.fill(start, threads)
-        self._actor.fill(start, [self.actors.of(one[5]) for one in stored])
-        self._role.fill(start, [self.roles.of(one[6]) for one in stored])
-        self._moment.fill(start, [moment.timestamp() for moment in moments])
-        self._month.fill(start, [moment.year * 12 + moment.month - 1 for moment in moments])
-        self._day.fill(start, [moment.day for moment in moments])
-        for row, (thread, one) in enumerate(zip(threads, stored, strict=True), start=start):
-            # Turns may come in any order.
-            position = one[4]
-            self._place[thread, position] = row
-            self._before.set(row, self._place.get((thread, position - 1), NO_TURN))
-            after = self._place.get((thread, position + 1))
-            if after is not None:
-                self._before.set(after, row)
-        for one, moment in zip(stored, moments, strict=True):
-            _, _, _, thread_id, position, actor, role, _, message_id, content = one
-            turn = None
-            if content is not None:
-                turn = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
-                self._content_bytes += _SAID_BYTES + len(content)
-            self.said.append(turn)
+        for row, (_, _, _, thread_id, position, actor) in enumerate(stored, start=start):
+            if actor is not None:
+                self.speakers[actor] = None
+            thread = self._threads[thread_id]
+            thread[position] = row
+            self._before.set(row, thread.get(position - 1, NO_TURN))
+            if position + 1 in thread:  # turns may come in any order
+                self._before.set(thread[position + 1], row)
 
     def can_remove(self, count: int) -> bool:
         return not count  # turns are deleted only with their user, and refer to each other
-
-    @property
-    def nbytes(self) -> int:
-        return super().nbytes + self._content_bytes
 
     @property
     def lenders(self) -> Ints:
@@ -482,7 +412,3 @@ class TurnIndex(UserIndex):
     def _set_vector(self, row: int, vector: Row | None) -> None:
         super()._set_vector(row, vector)
         self._lenders = None
-
-    @property
-    def speakers(self) -> tuple[str, ...]:
-        return tuple(name for name in self.actors.words if name is not None)

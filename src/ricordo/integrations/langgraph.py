@@ -66,7 +66,7 @@ from ricordo.agent_state.graph_states import GraphStates, LoadedGraph
 from ricordo.errors import InvalidValue
 from ricordo.integrations.langchain import UserOfConfig, memory_tools
 from ricordo.model import checks
-from ricordo.recall.words import question_in
+from ricordo.recall.search import question_in
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed
 from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory

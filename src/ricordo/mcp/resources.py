@@ -37,7 +37,7 @@ from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
-from ricordo.recall.words import question_in
+from ricordo.recall.search import question_in
 from ricordo.text.secrets import without_secrets
 from ricordo.tools import Tools
 from ricordo.user_memory import UserMemory

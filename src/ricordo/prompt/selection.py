@@ -19,8 +19,8 @@ from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.search import TurnHit
 from ricordo.model.vocabulary import GLOBAL_OWNER, ContextPolicy, MemoryType
 from ricordo.prompt.fence import one_line
+from ricordo.recall.search import question_in
 from ricordo.recall.service import Recall
-from ricordo.recall.words import question_in
 from ricordo.storage.database import Database
 from ricordo.storage.items import page_of_items
 from ricordo.storage.where import audience_of, matching
@@ -128,14 +128,13 @@ class MemorySelector:
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
-        query = found.question
         sure = [
-            Selection(item.without_secrets(), one.sure(query), other_owner(item.user_id, user_id))
+            Selection(item.without_secrets(), one.confidence, other_owner(item.user_id, user_id))
             for item, one in zip(found.items, found.ranked, strict=True)
-            if query is not None and one.sure(query) >= threshold
+            if one.confidence >= threshold
         ]
         turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window)
-        known = (found.sure, best_turn)
+        known = (found.confidence, best_turn)
         return Choice(
             tuple(_without_conflicts([*always, *_limited(sure, rules.most)])),
             turns,

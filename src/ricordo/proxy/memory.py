@@ -16,7 +16,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.prompt.selection import says_only_the_time
 from ricordo.proxy.wire import ChatMessage
-from ricordo.recall.words import question_in
+from ricordo.recall.search import question_in
 from ricordo.user_memory import UserMemory
 
 _log = logging.getLogger(__name__)

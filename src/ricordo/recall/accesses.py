@@ -76,7 +76,7 @@ class AccessCounter:
         self._flushing = threading.Lock()
         self._waiting = _Waiting()
         self._timer: threading.Timer | None = None
-        self._is_told = False
+        self._has_logged = False
 
     def reset_after_fork(self) -> Any:
         """Drop the counts and the timer of the parent, which keeps them."""
@@ -124,7 +124,7 @@ class AccessCounter:
                     with self._lock:
                         self._start_timer()
                 raise
-            self._is_told = False
+            self._has_logged = False
             return len(taken.recalled)
 
     def flush_or_log(self) -> None:
@@ -134,12 +134,12 @@ class AccessCounter:
         except StorageClosed:
             pass  # nobody is left to try again
         except StorageError as error:
-            if not self._is_told:
+            if not self._has_logged:
                 _log.warning("what was recalled is not counted yet: %s", in_log(error))
-            self._is_told = True
+            self._has_logged = True
 
     def _start_timer(self) -> None:
-        """The lock must be held."""
+        """Call it with the lock acquired."""
         if self._timer is not None or not self._waiting:
             return
         timer = threading.Timer(self._flush_seconds, self.flush_or_log)

@@ -1,9 +1,9 @@
 """Search and queries of one store, wired together."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
@@ -33,7 +33,6 @@ from ricordo.recall.turn_search import TurnSearch
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items, items_by_id
 from ricordo.storage.relations import (
-    Pair,
     ids_among,
     latest_active_ids,
     pairs_brought_by,
@@ -79,7 +78,7 @@ def read_related(
 _Line = tuple[int, str, str, str | None]
 """Id, category, text and owner of a memory (None for the user's own)."""
 
-_UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
+_DEFAULT_TYPES: Final = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 
 
 class QueryService:
@@ -110,7 +109,12 @@ class QueryService:
         bullets: tuple[Bullet, ...] = ()
         items: tuple[Item, ...] = ()
         if request.returns is Returns.BULLETS:
-            bullets = budget.bullets([_line(item, user_id) for item in answered])
+            owners = [other_owner(item.user_id, user_id) for item in answered]
+            lines = [
+                (item.id, item.theme, attributed(item.content, owner, item.type), owner)
+                for item, owner in zip(answered, owners, strict=True)
+            ]
+            bullets = budget.bullets(lines)
         else:
             items = budget.whole(answered)
         return QueryAnswer(
@@ -118,7 +122,7 @@ class QueryService:
             items=items,
             related=self._related(user_id, answered, wanted, request.related, budget),
             tokens=budget.spent,
-            confidence=found.sure,
+            confidence=found.confidence,
             degraded=found.degraded,
         )
 
@@ -136,11 +140,6 @@ class QueryService:
             ids = [item.id for item in found]
             near = read_related(view, user_id, ids, count, wanted)
         return budget.bullets([(one.id, one.theme, one.content, None) for one in near])
-
-
-def _line(item: Item, viewer: str) -> _Line:
-    owner_id = other_owner(item.user_id, viewer)
-    return item.id, item.theme, attributed(item.content, owner_id, item.type), owner_id
 
 
 def _caps(policy: AccessPolicy, top_k: int) -> dict[str, int]:
@@ -176,7 +175,7 @@ class _TokenBudget:
             shown = fit_tokens(line, self._left)
             if len(shown) <= len(f"[{category}] …"):
                 break  # nothing of it would be left
-            self._pay(shown)
+            self._spend(shown)
             lines.append(Bullet(item_id, category, shown, owner_id))
             if shown != line:
                 break
@@ -186,11 +185,11 @@ class _TokenBudget:
         kept = []
         for item in wanted:
             if estimate_tokens(item.content) <= self._left:
-                self._pay(item.content)
+                self._spend(item.content)
                 kept.append(item)
         return tuple(kept)
 
-    def _pay(self, text: str) -> None:
+    def _spend(self, text: str) -> None:
         price = estimate_tokens(text)
         self._left -= price
         self.spent += price
@@ -198,14 +197,14 @@ class _TokenBudget:
 
 def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None) -> ItemFilter:
     given: dict[str, Any] = dict(request.filters)
-    asked_user = given.pop("user_id", user_id)
-    if asked_user != user_id:
-        raise ScopeWidened(f"this memory is of user {user_id!r}; it cannot become {asked_user!r}")
+    named = given.pop("user_id", user_id)
+    if named != user_id:
+        raise ScopeWidened(f"this memory is of user {user_id!r}; it cannot become {named!r}")
     categories = request.categories if allowed is None else allowed
     if categories is not None:
         given["theme"] = categories
     if "type" not in given and request.categories is None:
-        given["type"] = _UNLESS_ASKED_FOR
+        given["type"] = _DEFAULT_TYPES
     return ItemFilter.parse(given)
 
 
@@ -248,9 +247,6 @@ class Recall:
         )
 
 
-Neighbours = dict[int, set[int]]
-
-
 def read_graph(
     view: ReadTransaction, user_id: str, wanted: ItemFilter, limit: int
 ) -> RelationGraph:
@@ -263,23 +259,31 @@ def read_graph(
     latest = latest_active_ids(
         view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
     )
-    looked_at = latest[:MAX_GRAPHED_MEMORIES]
-    pairs = pairs_brought_by(view.connection, user_id, looked_at)
-    holding = set(looked_at)
-    if len(latest) > len(looked_at):  # otherwise these are all that can be shown
-        older = {low for low, _ in pairs} - holding
-        holding |= ids_among(view.connection, where, older)
-    near = _neighbours(pair for pair in pairs if holding.issuperset(pair))
+    considered = latest[:MAX_GRAPHED_MEMORIES]
+    pairs = pairs_brought_by(view.connection, user_id, considered)
+    eligible = set(considered)
+    if len(latest) > len(considered):  # otherwise these are all that can be shown
+        older = {low for low, _ in pairs} - eligible
+        eligible |= ids_among(view.connection, where, older)
+    near: dict[int, set[int]] = defaultdict(set)
+    for low, high in pairs:
+        if low in eligible and high in eligible:
+            near[low].add(high)
+            near[high].add(low)
     chosen = most_connected(near, limit)
     stored = items_by_id(view.connection, [(user_id, item_id) for item_id in chosen])
+    edges = [
+        RelationEdge(low, high, round(similarity, 4))
+        for low, high, similarity in relations_within(view.connection, user_id, chosen)
+    ]
     return RelationGraph(
         memories=tuple(stored[item_id] for item_id in chosen),
-        relations=_edges(view, user_id, chosen),
-        more=len(near) > len(chosen) or len(latest) > len(looked_at),
+        relations=tuple(sorted(edges, key=lambda edge: (-edge.similarity, edge.one, edge.other))),
+        more=len(near) > len(chosen) or len(latest) > len(considered),
     )
 
 
-def most_connected(near: Neighbours, limit: int) -> list[int]:
+def most_connected(near: Mapping[int, set[int]], limit: int) -> list[int]:
     """Up to ``limit`` memories with the most neighbours, each with at least one of its own.
 
     The most connected first, then the latest. A memory whose neighbours all have fewer brings the
@@ -301,19 +305,3 @@ def most_connected(near: Neighbours, limit: int) -> list[int]:
         if len(chosen) == limit:
             break
     return sorted(chosen, key=rank)
-
-
-def _neighbours(pairs: Iterable[Pair]) -> Neighbours:
-    near: Neighbours = {}
-    for low, high in pairs:
-        near.setdefault(low, set()).add(high)
-        near.setdefault(high, set()).add(low)
-    return near
-
-
-def _edges(view: ReadTransaction, user_id: str, chosen: Sequence[int]) -> tuple[RelationEdge, ...]:
-    found = [
-        RelationEdge(low, high, round(similarity, 4))
-        for low, high, similarity in relations_within(view.connection, user_id, chosen)
-    ]
-    return tuple(sorted(found, key=lambda edge: (-edge.similarity, edge.one, edge.other)))

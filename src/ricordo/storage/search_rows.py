@@ -63,9 +63,6 @@ Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 PAGE_ROWS: Final = 2_000
 """Rows per page: bounds the memory that reading takes."""
 
-KEPT_CONTENT_CHARS: Final = 1_000
-"""Turns up to this length are read with the index, since a search shows them."""
-
 _user = sa.bindparam("user_id", type_=Words)
 _position: Final = PreparedStatement(
     sa.select(
@@ -325,11 +322,7 @@ def _columns(kind: Indexed) -> list[sa.ColumnElement[Any]]:
     vector = vector_bytes(sa.case((comparable, kind.index.c.vector), else_=sa.null()))
     columns = [kind.index.c.id, kind.index.c.terms, vector]
     if kind is TURNS:
-        seconds = sa.cast(turns.c.at, Words)
-        short = sa.func.length(turns.c.content) <= sa.literal_column(str(KEPT_CONTENT_CHARS))
-        content = sa.case((short, turns.c.content), else_=sa.null())
-        columns += [turns.c.thread_id, turns.c.position, turns.c.actor, turns.c.role, seconds]
-        columns += [turns.c.message_id, content]
+        columns += [turns.c.thread_id, turns.c.position, turns.c.actor]
     return columns
 
 
@@ -378,7 +371,7 @@ def whole_index(
     """All indexed rows of a user, in bounded pages in the order of the ids.
 
     A row is its id, terms and vector (None unless made by ``model``); for a turn also thread,
-    position, actor, role, time, message id and, unless long, its content.
+    position and actor.
     """
     after = 0
     given = {"user_id": user_id, "size": PAGE_ROWS, **_made_by(model)}

@@ -43,7 +43,6 @@ _by_id: Final = PreparedStatement(
     sa.select(
         turns.c.id,
         turns.c.thread_id,
-        turns.c.position,
         turns.c.message_id,
         turns.c.role,
         turns.c.actor,
@@ -223,8 +222,8 @@ def unnamed_turns_at(
 class SaidTurn(NamedTuple):
     """A turn as search shows it; lighter than :class:`Turn`."""
 
+    id: int
     thread_id: str
-    position: int
     message_id: str | None
     role: str
     actor: str | None
@@ -234,7 +233,7 @@ class SaidTurn(NamedTuple):
 
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
     rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
-    return {row[0]: SaidTurn(*row[1:]) for row in rows}
+    return {row[0]: SaidTurn(*row) for row in rows}
 
 
 def speakers(connection: sa.Connection, user_id: str) -> list[str]:

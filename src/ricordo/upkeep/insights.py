@@ -321,8 +321,8 @@ class InsightFilter:
             (
                 item.content,
                 share_of_words(self._analyser, content, item.content)
-                if ranked.candidate.cosine is None
-                else ranked.candidate.cosine,
+                if ranked.cosine is None
+                else ranked.cosine,
             )
             for item, ranked in zip(found.items, found.ranked, strict=True)
         ]

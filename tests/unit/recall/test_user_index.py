@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.index.embedders import QueryVector
 from ricordo.index.user_index import (
     NO_TURN,
     TurnIndex,
@@ -16,10 +17,9 @@ from ricordo.index.user_index import (
     best_rows,
     rarity,
     score,
-    term_weights,
 )
+from ricordo.recall.candidates import Question, TermWeights, index_terms
 from ricordo.recall.ranking import Ranking
-from ricordo.recall.words import covered, meant_terms, term_shares
 
 terms = st.sampled_from(["tea", "boat", "cat", "rain", "snow", "lemon"])
 texts = st.lists(terms, max_size=8).map(" ".join)
@@ -106,14 +106,21 @@ def test_of_equal_scores_the_last_are_best(given_scores: list[int], count: int) 
     assert found == sorted(order[:count])
 
 
+def weights_of(
+    indexes: list[UserIndex], asked: list[str], limit: int = 10, off: str = ""
+) -> TermWeights:
+    ranking = Ranking(off=frozenset(off.split()))
+    return index_terms(ranking, indexes, Question("", asked, QueryVector()), limit)
+
+
 @given(puts, puts)
-def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]) -> None:
+def test_weights_are_of_all_indexes_together(first: list[Put], second: list[Put]) -> None:
     (one, left), (other, right) = filled(first), filled(second)
     every = [set(text.split()) for text, _ in [*left.values(), *right.values()]]
-    weights = term_weights([one, other], {"tea": 1.0, "boat": 0.5, "nothing": 1.0})
-    for term, sure in (("tea", 1.0), ("boat", 0.5)):
+    weights = weights_of([one, other], ["tea", "boat", "nothing"], off="fuzzy").weights
+    for term in ("tea", "boat"):
         count = sum(term in text for text in every)
-        expected = sure * rarity(len(every), count) if count else None
+        expected = rarity(len(every), count) if count else None
         assert weights.get(term) == (None if expected is None else pytest.approx(expected))
     assert "nothing" not in weights
 
@@ -122,30 +129,25 @@ def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]
 @given(puts.filter(bool), st.lists(terms | st.just("unknown"), min_size=1, unique=True))
 def test_coverage_is_a_share(given_puts: list[Put], asked: list[str]) -> None:
     user_index, expected = filled(given_puts)
-    rows = np.flatnonzero(user_index.alive)
-    share = covered([user_index], [rows], asked, dict.fromkeys(asked, 1.0))
-    found = {term: user_index.frequency(term) for term in asked}
-    shares = term_shares(asked, dict.fromkeys(asked, 1.0), user_index.size, found)
+    shares = weights_of([user_index], asked, off="fuzzy").shares
     assert sum(shares.values()) == pytest.approx(1)
-    for row, has in zip(rows, share, strict=True):
-        text = expected[int(user_index.ids[row])][0].split()
+    for row_id, has in by_id(user_index, user_index.coverage(shares)).items():
+        text = expected[row_id][0].split()
         assert has == pytest.approx(sum(shares[term] for term in asked if term in text), abs=1e-6)
-        assert 0 <= has <= 1
+        assert 0 <= has <= 1 + 1e-6
 
 
 @pytest.mark.requirement("recall.typo")
 def test_guesses_only_where_too_little_is_found() -> None:
     user_index, _ = filled([(1, "lactose milk", None), (2, "milk", None)])
-    ranking = Ranking()
-    meant = meant_terms([user_index], ["lactosw"], 10, ranking)
-    assert meant["lactosw"] == 1
-    assert 0.4 <= meant["lactose"] < 1
-    assert meant_terms([user_index], ["lactosw", "milk"], 2, ranking) == {"lactosw": 1, "milk": 1}
-    assert "lactose" in meant_terms([user_index], ["lactosw", "milk"], 3, ranking)
-    off = Ranking(off=frozenset({"fuzzy"}))
-    assert meant_terms([user_index], ["lactosw"], 10, off) == {"lactosw": 1}
+    guessed = weights_of([user_index], ["lactosw"])
+    assert 0.4 <= guessed.weights["lactose"] / rarity(2, 1) < 1
+    assert 0.4 <= guessed.shares["lactose"] < guessed.shares["lactosw"] == 1
+    assert set(weights_of([user_index], ["lactosw", "milk"], 2).weights) == {"milk"}
+    assert "lactose" in weights_of([user_index], ["lactosw", "milk"], 3).weights
+    assert not weights_of([user_index], ["lactosw"], off="fuzzy").weights
     user_index.take([(1, "cream")], [None])
-    assert "lactose" not in meant_terms([user_index], ["lactosw"], 10, ranking)
+    assert "lactose" not in weights_of([user_index], ["lactosw"]).weights
 
 
 @pytest.mark.requirement("recall.turns")
@@ -154,15 +156,14 @@ def test_each_turn_knows_the_one_before_in_whatever_order_they_come(
     first: list[int], second: list[int]
 ) -> None:
     user_index = TurnIndex()
-    at = "2024-05-07T10:00:00+00:00"
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         rows = [
-            (100 + one, "tea", None, "a", one, "Ana", "user", at, None, "Tea"),
-            (200 + other, "tea", None, "b", other, None, "tool", at, None, None),
+            (100 + one, "tea", None, "a", one, "Ana"),
+            (200 + other, "tea", None, "b", other, None),
         ]
         user_index.take(rows if place % 2 else rows[::-1], [None, None])
     for row, row_id in enumerate(user_index.ids.tolist()):
         before = int(user_index.before[row])
         expected = row_id - 1
         assert before == NO_TURN if row_id % 100 == 1 else user_index.ids[before] == expected
-    assert (user_index.month[0], user_index.day[0]) == (2024 * 12 + 4, 7)
+    assert list(user_index.speakers) == ["Ana"]

@@ -1,0 +1,467 @@
+"""The candidates for a query: the best rows by meaning and by words.
+
+They come from indexes in memory, or from the database for a user with a large index. Either way the
+database decides which rows may be seen, in the view that the search answers from: an index only
+says where to look first.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+
+from ricordo.index.cache import IndexCache
+from ricordo.index.embedders import QueryVector
+from ricordo.index.user_index import NO_TURN, TurnIndex, UserIndex, best_rows, rarity, score
+from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking, Scores
+from ricordo.storage.backend import Backend, Matches
+from ricordo.storage.search_rows import count_indexed, linked_index
+from ricordo.storage.sql import Condition, among, bound_list
+from ricordo.storage.tables import Indexed
+from ricordo.text.normalise import is_identifier
+from ricordo.text.trigrams import similar_terms
+
+GUESSES_PER_TERM: Final = 3
+LEAST_SIMILARITY: Final = 0.4
+NOT_COMPARED: Final = -np.inf
+"""The cosine of a row without a vector."""
+
+_RARE_COUNT: Final = 5
+_RARE_SHARE: Final = 0.02
+_SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
+_OVERSAMPLING: Final = 4
+"""The database orders matches roughly; this many times more are scored exactly."""
+
+_ids = bound_list("candidate_ids", sa.BigInteger())
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, with the people it names if those may be speakers."""
+
+    text: str
+    terms: Sequence[str]
+    embedding: QueryVector
+    people: Sequence[str] = ()
+
+    @property
+    def exact_terms(self) -> Sequence[str]:
+        """The terms to match exactly: identifiers, or all if there is nothing else."""
+        return self.terms if len(self.terms) == 1 else [*filter(is_identifier, self.terms)]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedRows:
+    """What is searched: rows of these owners, and those linked to a viewer, that match a condition.
+
+    ``columns`` are read of every candidate, to rank it: its ``id``, its ``moment`` and others.
+    ``precision`` is that of scores from an index. ``hides_terms`` where terms of rows that are not
+    found must not be named.
+    """
+
+    kind: Indexed
+    owners: Sequence[str]
+    where: Condition
+    columns: Sequence[sa.ColumnElement[Any]]
+    precision: Any = np.float64
+    hides_terms: bool = False
+    linked_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Rows with their signals, in columns of equal length.
+
+    ``meaning`` is the cosine, of a turn together with that of the preceding one. It is None where
+    no row has a vector, ``words`` where no term is known.
+    """
+
+    rows: Sequence[Any]
+    cosines: Scores | None
+    meaning: Scores | None
+    words: Scores | None
+    coverage: Scores
+    exact: Scores
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TermWeights:
+    """What each term of a query is worth: the rarer, the more.
+
+    ``weights`` are BM25's; ``shares`` are those of the query, 1 in total; ``rare`` are the exact
+    terms that occur in few texts.
+    """
+
+    weights: Mapping[str, float]
+    shares: Mapping[str, float]
+    rare: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        ranking: Ranking,
+        question: Question,
+        meant: Mapping[str, float],
+        documents: int,
+        frequency: Mapping[str, int],
+    ) -> "TermWeights":
+        """``meant`` has the certainty of each term, 1 unless it is a guess."""
+        weights = {
+            term: sure * rarity(max(documents, count), count)
+            for term, sure in meant.items()
+            if (count := frequency.get(term, 0)) and ranking.uses("lexical")
+        }
+        most = max(_RARE_COUNT, documents * _RARE_SHARE)
+        rare = [term for term in question.exact_terms if 0 < frequency.get(term, 0) <= most]
+        return cls(
+            weights,
+            _shares(question.terms, meant, documents, frequency),
+            rare if ranking.uses("exact") else [],
+        )
+
+
+def _shares(
+    terms: Sequence[str], meant: Mapping[str, float], documents: int, frequency: Mapping[str, int]
+) -> dict[str, float]:
+    """The share of each term in the query.
+
+    Unknown words count as well, or common words would seem to answer a query about something
+    unknown. Similar terms replace them by their similarity.
+    """
+    counts = {term: frequency.get(term, 0) for term in terms}
+    worth = {term: rarity(max(documents, count), count) for term, count in counts.items()}
+    whole = sum(worth.values())
+    if whole <= 0:
+        return {}
+    shares = {term: weight / whole for term, weight in worth.items()}
+    guesses = [term for term in meant if term not in worth]
+    unknown = sum(shares[term] for term, count in counts.items() if not count)
+    return shares | {guess: meant[guess] * unknown / len(guesses) for guess in guesses}
+
+
+def _with_guesses(
+    terms: Sequence[str], unknown: Sequence[str], vocabulary: Iterable[str]
+) -> dict[str, float]:
+    """The terms with their certainty, and terms similar to unknown ones.
+
+    An unknown word may be mistyped or truncated.
+    """
+    meant = dict.fromkeys(terms, 1.0)
+    known = set(vocabulary)
+    for term in unknown:
+        for guess, similarity in similar_terms(
+            term, known, limit=GUESSES_PER_TERM, at_least=LEAST_SIMILARITY
+        ):
+            meant.setdefault(guess, similarity)
+    return meant
+
+
+def index_terms(
+    ranking: Ranking, indexes: Sequence[UserIndex], question: Question, limit: int
+) -> TermWeights:
+    """The weights of a query's terms over several indexes.
+
+    If the known terms match too few rows, similar ones are searched as well.
+    """
+
+    def count(term: str) -> int:
+        return sum(user_index.frequency(term) for user_index in indexes)
+
+    terms = question.terms
+    meant = dict.fromkeys(terms, 1.0)
+    frequency = {term: count(term) for term in terms}
+    unknown = [term for term in terms if not frequency[term]]
+    if unknown and _guesses(ranking) and sum(frequency.values()) < limit:
+        vocabulary = chain.from_iterable(user_index.vocabulary for user_index in indexes)
+        meant = _with_guesses(terms, unknown, vocabulary)
+        frequency = {term: count(term) for term in meant}
+    documents = sum(user_index.size for user_index in indexes)
+    return TermWeights.of(ranking, question, meant, documents, frequency)
+
+
+def _guesses(ranking: Ranking) -> bool:
+    return ranking.uses("fuzzy") and ranking.uses("lexical")
+
+
+class CandidateSource:
+    """Finds the best of each signal, exactly as if every row had been scored."""
+
+    def __init__(self, backend: Backend, indexes: IndexCache, ranking: Ranking) -> None:
+        self._search = backend.search
+        self._indexes = indexes
+        self._ranking = ranking
+
+    def gather(
+        self, connection: sa.Connection, searched: SearchedRows, question: Question, limit: int
+    ) -> Candidates:
+        model = question.embedding.model
+        with contextlib.ExitStack() as locks:
+            indexes: list[UserIndex] = []
+            for owner in sorted(searched.owners):  # in one order, so that searches do not deadlock
+                borrowed = self._indexes.borrow(connection, searched.kind, owner, model)
+                user_index = locks.enter_context(borrowed)
+                if user_index is None:
+                    break
+                indexes.append(user_index)
+            else:
+                if searched.linked_to is not None:
+                    indexes.append(self._indexes.shared_with(connection, searched.linked_to, model))
+                return self._from_indexes(connection, searched, indexes, question, limit)
+        return self._from_database(connection, searched, question)
+
+    def _from_indexes(
+        self,
+        connection: sa.Connection,
+        searched: SearchedRows,
+        indexes: Sequence[UserIndex],
+        question: Question,
+        limit: int,
+    ) -> Candidates:
+        terms = index_terms(self._ranking, indexes, question, limit)
+        ids = np.concatenate([user_index.ids for user_index in indexes])
+        words = np.concatenate([self._words(one, terms.weights) for one in indexes])
+        cosines, meaning = self._meaning(indexes, question)
+        rows, facts = self._allowed(connection, searched, ids, meaning, words)
+        parts = _per_index(indexes, rows)
+        pairs = list(zip(indexes, parts, strict=True))
+        coverage = np.concatenate([one.coverage(terms.shares)[part] for one, part in pairs])
+        exact = np.zeros(len(rows))
+        if terms.rare:
+            having = [one.rows_with(terms.rare, part).mean(axis=0) for one, part in pairs]
+            exact = np.concatenate(having)
+        weights = terms.weights
+        if searched.hides_terms:
+            named = np.zeros(len(weights), np.bool_)
+            for user_index, part in pairs:
+                named |= user_index.rows_with(list(weights), part).any(axis=1)
+            weights = dict(compress(weights.items(), named))
+        return Candidates(
+            rows=[facts[row_id] for row_id in ids[rows].tolist()],
+            cosines=None if cosines is None else cosines[rows].astype(searched.precision),
+            meaning=None if meaning is None else _floored(meaning[rows], searched.precision),
+            words=words[rows].astype(searched.precision) if terms.weights else None,
+            coverage=np.minimum(coverage, 1.0),
+            exact=exact,
+            weights=weights,
+        )
+
+    def _words(self, user_index: UserIndex, weights: Mapping[str, float]) -> Scores:
+        """The BM25 score of every row, with a share of the preceding turn's."""
+        words: Scores = user_index.lexical(weights)
+        if isinstance(user_index, TurnIndex) and self._ranking.uses("window"):
+            before = user_index.before
+            words = words + WINDOW_LEXICAL * np.where(before != NO_TURN, words[before], 0)
+        return np.where(user_index.alive, words, 0)
+
+    def _meaning(
+        self, indexes: Sequence[UserIndex], question: Question
+    ) -> tuple[Scores | None, Scores | None]:
+        """The cosine of every row, alone and with a share of the preceding turn's.
+
+        An answer belongs to its question.
+        """
+        vector = question.embedding.vector
+        if vector is None or not self._ranking.uses("semantic"):
+            return None, None
+        alone, windowed = [], []
+        for user_index in indexes:
+            comparable = user_index.alive & user_index.with_vector
+            near: Scores | None = user_index.cosines(vector)
+            if near is None:  # of another width
+                near, comparable = np.zeros(user_index.rows), np.zeros(user_index.rows, np.bool_)
+            alone.append(np.where(comparable, near, NOT_COMPARED))
+            if isinstance(user_index, TurnIndex) and self._ranking.uses("window"):
+                lent = WINDOW_SEMANTIC * near[user_index.lenders]
+                near = (near + lent) / (1 + WINDOW_SEMANTIC)
+            windowed.append(np.where(comparable, near, NOT_COMPARED))
+        return np.concatenate(alone), np.concatenate(windowed)
+
+    def _allowed(
+        self,
+        connection: sa.Connection,
+        searched: SearchedRows,
+        ids: Any,
+        near: Scores | None,
+        words: Scores,
+    ) -> tuple[Any, dict[int, Any]]:
+        """The best rows that the database allows, in order, and what it says of them by id.
+
+        A few of the best are checked first. If too few pass, all allowed rows are read, so that a
+        narrow filter never costs a result.
+        """
+        wanted = self._ranking.candidates
+        first = _best(near, words, wanted + _SPARE)
+        facts = _facts(connection, searched, ids[first].tolist())
+        rows = first[np.isin(ids[first], list(facts))]
+        enough = _enough(near, words, first, rows, wanted)
+        if enough:
+            allowed = np.isin(np.arange(len(ids)), rows)
+        else:
+            every = sa.select(searched.kind.source.c.id).where(searched.where)
+            allowed = np.isin(ids, np.fromiter(connection.execute(every).scalars(), np.int64))
+        near = None if near is None else np.where(allowed, near, NOT_COMPARED)
+        rows = _best(near, np.where(allowed, words, 0), wanted)
+        if not enough:
+            facts = _facts(connection, searched, ids[rows].tolist())
+            rows = rows[np.isin(ids[rows], list(facts))]
+        # A memory may be in two indexes for a moment.
+        _, once = np.unique(ids[rows], return_index=True)
+        return np.sort(rows[once]), facts
+
+    def _from_database(
+        self, connection: sa.Connection, searched: SearchedRows, question: Question
+    ) -> Candidates:
+        words: dict[int, float] = {}
+        terms = TermWeights({}, {}, [])
+        stored: Mapping[int, set[str]] = {}
+        if self._ranking.uses("lexical"):
+            matches, terms = self._matches(connection, searched, question)
+            words = _best_matches(matches, terms, self._ranking.candidates)
+            stored = {row_id: set(matches.terms_by_id[row_id].split()) for row_id in words}
+        near: dict[int, float] = {}
+        meant = question.embedding
+        if self._ranking.uses("semantic") and meant.vector is not None and meant.model is not None:
+            found = self._search.nearest(
+                connection,
+                searched.kind,
+                meant.model,
+                meant.vector,
+                searched.where,
+                self._ranking.candidates,
+            )
+            near = dict(found)
+        facts = _facts(connection, searched, sorted({*words, *near}))
+        ids = sorted(facts)
+        cosines = np.array([near.get(one, NOT_COMPARED) for one in ids]) if near else None
+        having = [stored.get(one, set()) for one in ids]
+        shares = [
+            min(1.0, sum(share for term, share in terms.shares.items() if term in one))
+            for one in having
+        ]
+        exact = [len(one.intersection(terms.rare)) / max(len(terms.rare), 1) for one in having]
+        seen = set(chain.from_iterable(stored.values()))
+        return Candidates(
+            rows=[facts[one] for one in ids],
+            cosines=cosines,
+            meaning=None if cosines is None else _floored(cosines, np.float64),
+            words=np.array([words.get(one, 0.0) for one in ids]) if words else None,
+            coverage=np.array(shares),
+            exact=np.array(exact),
+            weights={term: weight for term, weight in terms.weights.items() if term in seen},
+        )
+
+    def _matches(
+        self, connection: sa.Connection, searched: SearchedRows, question: Question
+    ) -> tuple[Matches, TermWeights]:
+        """Rows with terms of the query, or with similar ones if the known ones match too few."""
+        # No other term statistics of the owners of shared memories are used: those are private.
+        shared: dict[int, str] = {}
+        if searched.linked_to is not None:
+            linked = {row[0]: row[1] for row in linked_index(connection, searched.linked_to, None)}
+            visible = _facts(connection, searched, list(linked))
+            shared = {row_id: words for row_id, words in linked.items() if row_id in visible}
+
+        def matching(terms: Sequence[str]) -> Matches:
+            rows = self._ranking.candidates * _OVERSAMPLING
+            found = self._search.matches(
+                connection, searched.kind, searched.owners, terms, searched.where, rows
+            )
+            return _with_shared(found, terms, shared)
+
+        terms = question.terms
+        meant = dict.fromkeys(terms, 1.0)
+        matches = matching(terms)
+        unknown = [term for term in terms if not matches.frequency.get(term)]
+        too_few = len(matches.terms_by_id) < self._ranking.candidates
+        if unknown and _guesses(self._ranking) and too_few:
+            vocabulary = chain(
+                *(self._search.vocabulary(connection, searched.kind, o) for o in searched.owners),
+                *(words.split() for words in shared.values()),
+            )
+            meant = _with_guesses(terms, unknown, vocabulary)
+            matches = matching(list(meant))
+        counts = (count_indexed(connection, searched.kind, owner) for owner in searched.owners)
+        documents = sum(counts) + len(shared)
+        return matches, TermWeights.of(self._ranking, question, meant, documents, matches.frequency)
+
+
+def _facts(connection: sa.Connection, searched: SearchedRows, ids: Sequence[int]) -> dict[int, Any]:
+    if not ids:
+        return {}
+    wanted = sa.select(*searched.columns).where(
+        among(searched.kind.source.c.id, _ids), searched.where
+    )
+    return {row[0]: row for row in connection.execute(wanted, {"candidate_ids": ids}).all()}
+
+
+def _best(near: Scores | None, words: Scores, count: int) -> Any:
+    """The rows with the highest scores of either signal."""
+    by_words = best_rows(words, count)
+    found = [by_words[words[by_words] > 0]]
+    if near is not None:
+        by_meaning = best_rows(near, count)
+        found.append(by_meaning[near[by_meaning] > NOT_COMPARED])
+    return np.unique(np.concatenate(found))
+
+
+def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted: int) -> bool:
+    """True where the first check has seen all, or found enough of either signal."""
+    for scores, least in ((words, 0.0), (near, NOT_COMPARED)):
+        if scores is None:
+            continue
+        if int((scores[first] > least).sum()) == int((scores > least).sum()):
+            continue
+        # Only rows above this signal's cut are known to be its best.
+        cut = np.sort(scores[first])[::-1][: wanted + _SPARE].min()
+        if int((scores[passing] >= cut).sum()) < wanted:
+            return False
+    return True
+
+
+def _floored(cosines: Scores, precision: Any) -> Scores | None:
+    """Give rows without a vector the lowest cosine of those with one; None if none has one."""
+    compared = cosines > NOT_COMPARED
+    if not compared.any():
+        return None
+    floored: Scores = np.where(compared, cosines, cosines[compared].min()).astype(precision)
+    return floored
+
+
+def _per_index(indexes: Sequence[UserIndex], rows: Any) -> list[Any]:
+    parts = []
+    start = 0
+    for user_index in indexes:
+        inside = rows[(rows >= start) & (rows < start + user_index.rows)] - start
+        parts.append(inside)
+        start += user_index.rows
+    return parts
+
+
+def _with_shared(matches: Matches, terms: Sequence[str], shared: Mapping[int, str]) -> Matches:
+    if not shared:
+        return matches
+    stored = {row_id: set(words.split()) for row_id, words in shared.items()}
+    wanted = set(terms)
+    return Matches(
+        {**matches.terms_by_id, **{one: shared[one] for one in shared if stored[one] & wanted}},
+        {
+            term: matches.frequency.get(term, 0) + sum(term in words for words in stored.values())
+            for term in terms
+        },
+    )
+
+
+def _best_matches(matches: Matches, terms: TermWeights, limit: int) -> dict[int, float]:
+    """The BM25 scores of the best matches."""
+    lengths = [len(stored.split()) for stored in matches.terms_by_id.values()]
+    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    scores = {
+        row_id: score(stored, terms.weights, mean) for row_id, stored in matches.terms_by_id.items()
+    }
+    best = sorted(scores, key=lambda row_id: (-scores[row_id], -row_id))[:limit]
+    return {row_id: scores[row_id] for row_id in best}

@@ -1,0 +1,290 @@
+"""The search for memories and for turns: one pipeline, of which each kind fills in its part."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from ricordo.index.cache import IndexCache
+from ricordo.index.embedders import Embedders
+from ricordo.limits import MAX_QUERY_CHARS
+from ricordo.model.embedding import VectorModel
+from ricordo.model.search import Hit, SearchResults, Signals
+from ricordo.recall.candidates import (
+    NOT_COMPARED,
+    Candidates,
+    CandidateSource,
+    Question,
+    SearchedRows,
+)
+from ricordo.recall.ranking import (
+    SCORE_DIGITS,
+    Ranking,
+    Scores,
+    confidence_of,
+    fused,
+    nearness,
+    normalised,
+    strength,
+)
+from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.sql import Condition
+from ricordo.text.people import named_people, without_people
+from ricordo.text.secrets import without_secrets
+from ricordo.text.snippets import Snippets
+
+
+class _WithContent(Protocol):
+    @property
+    def content(self) -> str: ...
+
+
+Wanted = TypeVar("Wanted")  # the filter
+Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
+HitType = TypeVar("HitType", bound=Hit)
+
+PART_DIGITS: Final = 4
+"""The parts of a score are shown with this precision."""
+
+
+def question_in(text: str) -> str:
+    """A text as a query: both ends of one that is too long."""
+    if len(text) <= MAX_QUERY_CHARS:
+        return text.strip()
+    half = MAX_QUERY_CHARS // 2 - 1
+    return f"{text[:half]} {text[-half:]}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate, what the database says of it (``row``), and every part of its score."""
+
+    row: Any
+    score: float
+    confidence: float
+    cosine: float | None
+    meaning: float | None
+    semantic: float | None
+    bm25: float | None
+    lexical: float | None
+    coverage: float
+    exact: float
+    fused: float
+    boosts: Mapping[str, float]
+
+    @property
+    def id(self) -> int:
+        found: int = self.row.id
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer(Generic[Found]):
+    """The results, and the ranking of each; without a question, no ranking."""
+
+    items: Sequence[Found]
+    ranked: Sequence[Ranked] = ()
+    question: Question | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def confidence(self) -> float | None:
+        """That of the best one."""
+        return self.ranked[0].confidence if self.ranked else None
+
+    @property
+    def degraded(self) -> str | None:
+        return None if self.question is None else self.question.embedding.problem
+
+
+class Search(ABC, Generic[Wanted, Found, HitType]):
+    """Finds the rows of one kind that answer a query best."""
+
+    evidence_digits: ClassVar[int | None] = None
+    """The digits of a cosine and of a coverage that count for the confidence; None for all."""
+
+    def __init__(
+        self, database: Database, embedders: Embedders, indexes: IndexCache, ranking: Ranking
+    ) -> None:
+        self._database = database
+        self._embedders = embedders
+        self._indexes = indexes
+        self._ranking = ranking
+        self._candidates = CandidateSource(database.backend, indexes, ranking)
+
+    def search(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        wanted: Wanted,
+        threshold: float | None,
+        explain: bool,
+    ) -> SearchResults[HitType]:
+        """The hits for a query, the best first.
+
+        Raises:
+            StorageError: the database could not answer. An embedder that fails is no error.
+        """
+        started = time.perf_counter()
+        answer = self.answer(user_id, query, limit, wanted, threshold)
+        question = answer.question
+        snippets = Snippets(() if question is None else question.terms, self._database.analyser)
+        hits = []
+        for place, item in enumerate(answer.items):
+            one = answer.ranked[place] if answer.ranked else None
+            common = {
+                "content_snippet": snippets.of(without_secrets(item.content)),
+                "score": 0.0 if one is None else one.score,
+                "confidence": 0.0 if one is None else one.confidence,
+                "signals": Signals(None, None) if one is None else self._signals(one),
+                "explanation": None if one is None or not explain else self._explain(one, answer),
+            }
+            hits.append(self._hit(user_id, item, common))
+        spent = (time.perf_counter() - started) * 1000
+        embed_ms = 0.0 if question is None else question.embedding.embed_ms
+        return SearchResults(
+            tuple(hits),
+            confidence=answer.confidence,
+            degraded=answer.degraded,
+            timings={"embed_ms": embed_ms, "search_ms": spent - embed_ms},
+        )
+
+    def answer(
+        self, user_id: str, query: str, limit: int, wanted: Wanted, threshold: float | None
+    ) -> SearchAnswer[Found]:
+        """Like :meth:`find`, for a user or an agent who sees the results."""
+        return self.find(user_id, query, limit, wanted, threshold)
+
+    def find(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        wanted: Wanted,
+        threshold: float | None = None,
+        within: Condition | None = None,
+    ) -> SearchAnswer[Found]:
+        """What answers a query best, with its ranking. ``within`` is a further condition."""
+        with self._database.read(user_id) as view:
+            chosen = self._embedders.chosen(view.connection, user_id)
+            people = named_people(query, self._speakers(view, user_id, chosen.model))
+        embedded = query
+        if people and self._ranking.uses("names"):
+            # The vector of a name would favour what addresses that person.
+            embedded = without_people(query, people)
+        # Outside of any transaction: it may take until the deadline.
+        embedding = self._embedders.query_vector(chosen, embedded)
+        terms = self._database.analyser.query_terms(query)
+        question = Question(query, terms, embedding, people)
+        with self._database.read(user_id) as view:
+            searched = self._searched(view, user_id, wanted)
+            if within is not None:
+                searched = replace(searched, where=searched.where & within)
+            found = self._candidates.gather(view.connection, searched, question, limit)
+            best = self._best(view, user_id, question, found, limit, threshold)
+            items = self._read(view, user_id, best)
+        return SearchAnswer(items, best, question, found.weights)
+
+    def _best(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        question: Question,
+        found: Candidates,
+        limit: int,
+        threshold: float | None,
+    ) -> list[Ranked]:
+        """The best candidates; ties by newest, then id."""
+        rows = found.rows
+        if not rows:
+            return []
+        semantic = None if found.meaning is None else nearness(found.meaning)
+        lexical = None if found.words is None else normalised(found.words)
+        base = fused(self._ranking, semantic, lexical, strength(found.cosines), found.exact)
+        boosted, boosts = self._boosted(view, user_id, question, rows, base.tolist())
+        scores = [round(score, SCORE_DIGITS) for score in boosted]
+        model = question.embedding.model
+
+        def sure(place: int) -> float:
+            cosine, share = _at(found.cosines, place), float(found.coverage[place])
+            if self.evidence_digits is not None:
+                cosine = None if cosine is None else round(cosine, self.evidence_digits)
+                share = round(share, self.evidence_digits)
+            return confidence_of(cosine, share, None if model is None else model.model)
+
+        def rank(place: int) -> tuple[float, float, int]:
+            return -scores[place], -rows[place].moment.timestamp(), -rows[place].id
+
+        order = sorted(range(len(rows)), key=rank)
+        kept = (place for place in order if threshold is None or sure(place) >= threshold)
+        return [
+            Ranked(
+                row=rows[place],
+                score=scores[place],
+                confidence=sure(place),
+                cosine=_at(found.cosines, place),
+                meaning=_at(found.meaning, place),
+                semantic=_shown(_at(semantic, place)),
+                bm25=_at(found.words, place),
+                lexical=_shown(_at(lexical, place)),
+                coverage=float(found.coverage[place]),
+                exact=float(found.exact[place]),
+                fused=float(base[place]),
+                boosts=boosts[place],
+            )
+            for place in islice(kept, limit)
+        ]
+
+    def _explain(self, one: Ranked, answer: SearchAnswer[Found]) -> dict[str, Any]:
+        evidence = {"coverage": one.coverage, "exact": one.exact}
+        return {
+            **{name: _shown(part) for name, part in (self._parts(one) | evidence).items()},
+            "terms": {term: _shown(weight) for term, weight in answer.weights.items()},
+            "fused": _shown(one.fused),
+            "boosts": {name: _shown(share) for name, share in one.boosts.items()},
+        }
+
+    def _speakers(
+        self, view: ReadTransaction, user_id: str, model: VectorModel | None
+    ) -> list[str]:
+        return []
+
+    @abstractmethod
+    def _searched(self, view: ReadTransaction, user_id: str, wanted: Wanted) -> SearchedRows: ...
+
+    @abstractmethod
+    def _boosted(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        question: Question,
+        rows: Sequence[Any],
+        base: Sequence[float],
+    ) -> tuple[list[float], list[dict[str, float]]]:
+        """The scores of rows from their fused ones, and the boosts of each."""
+
+    @abstractmethod
+    def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Found]:
+        """The best; they have just passed the filter in the same view."""
+
+    @abstractmethod
+    def _signals(self, one: Ranked) -> Signals: ...
+
+    @abstractmethod
+    def _parts(self, one: Ranked) -> dict[str, float | None]:
+        """The first parts of an explanation."""
+
+    @abstractmethod
+    def _hit(self, user_id: str, item: Found, common: Mapping[str, Any]) -> HitType: ...
+
+
+def _at(scores: Scores | None, place: int) -> float | None:
+    value = None if scores is None else float(scores[place])
+    return None if value == NOT_COMPARED else value
+
+
+def _shown(value: float | None) -> float | None:
+    return None if value is None else round(value, PART_DIGITS)
