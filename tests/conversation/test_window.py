@@ -89,7 +89,9 @@ def test_a_long_lag_is_told_within_bounds(talk: Talk) -> None:
     assert len(found.turns) == 20
     assert found.turns[0].position == found.compacted_to + 1
     assert found.bridge is not None
-    assert found.bridge.startswith(f"({count - MAX_PROVISIONAL_TURNS - 20} turns that are not told")
+    assert found.bridge.startswith(
+        f"({count - MAX_PROVISIONAL_TURNS - 20} turns that are not shown"
+    )
     assert f"Bed number {found.compacted_to} gets" in found.bridge
     assert len(found.bridge) <= MAX_BRIDGE_CHARS
 

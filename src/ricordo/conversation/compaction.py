@@ -1,27 +1,18 @@
 """Compaction: summarising the oldest turns of a conversation when its window is full."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import tzinfo
 from typing import Final
-
-import sqlalchemy as sa
 
 from ricordo.conversation.summaries import ConversationPolicy, Summariser, SummaryPart
 from ricordo.formation.schedule import FormationPolicy, plan_forming
-from ricordo.limits import MAX_COMPACTIONS_PER_JOB, MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
+from ricordo.limits import MAX_COMPACTIONS_PER_JOB
 from ricordo.model.job import NewJob, Report
 from ricordo.model.thread import Compaction, Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import turns_between
-from ricordo.storage.threads import (
-    compactions_of_day,
-    count_open_turns,
-    id_of_turn,
-    last_compaction,
-    put_compaction,
-)
+from ricordo.storage.threads import count_open_turns, id_of_turn, last_compaction, put_compaction
 
 COMPACT_JOB: Final = "compact"
 """The job that summarises the oldest open turns of a conversation."""
@@ -92,43 +83,39 @@ class Compactor:
         """Compact until the window is no longer full. Raises ModelUnavailable."""
 
         def summarise(segment: CompactionSpan) -> SummaryPart:
-            patient = not is_last_attempt
             return self._summariser.summarise(
-                user_id, segment.bridge, segment.turns, is_patient=patient
+                user_id, segment.bridge, segment.turns, is_patient=not is_last_attempt
             )
 
         for done in range(MAX_COMPACTIONS_PER_JOB):
-            if self.compact_once(user_id, thread_id, self._policy.window_turns, summarise) is None:
+            if self._compact_once(user_id, thread_id, self._policy.window_turns, summarise) is None:
                 return
-            report(f"{done + 1} stretches told in short")
+            report(f"{done + 1} segments summarised")
         self._queue_next(user_id, thread_id)
 
     def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
         """Compact all but the turns that stay, however many; returns what was made."""
 
         def summarise(segment: CompactionSpan) -> SummaryPart:
-            if asks_model:
-                summary = self._summariser.summarise(
-                    user_id, segment.bridge, segment.turns, is_patient=False
-                )
-            else:
-                summary = self._summariser.extract(segment.bridge, segment.turns)
-            return summary
+            if not asks_model:
+                return self._summariser.extract(segment.bridge, segment.turns)
+            return self._summariser.summarise(
+                user_id, segment.bridge, segment.turns, is_patient=False
+            )
 
         made: list[Compaction] = []
         least = self._policy.kept_turns + 1
-        while (one := self.compact_once(user_id, thread_id, least, summarise)) is not None:
+        while (one := self._compact_once(user_id, thread_id, least, summarise)) is not None:
             made.append(one)
         return made
 
-    def compact_once(
+    def _compact_once(
         self, user_id: str, thread_id: str, least: int, summarise: Summarise
     ) -> Compaction | None:
         """Compact one segment of a conversation with at least ``least`` open turns; None with
         fewer."""
         while (segment := self._next(user_id, thread_id, least)) is not None:
-            summary = summarise(segment)
-            made = self._write(user_id, segment, summary)
+            made = self._write(user_id, segment, summarise(segment))
             if made is not None:
                 return made
         return None
@@ -149,11 +136,11 @@ class Compactor:
         self, user_id: str, segment: CompactionSpan, summary: SummaryPart
     ) -> Compaction | None:
         """Store the summary; None where somebody else was faster, or the conversation is gone."""
-        first, last = segment.turns[0], segment.turns[-1]
+        thread_id, last = segment.thread_id, segment.turns[-1]
         at = max(turn.at for turn in segment.turns)
         made = Compaction(
-            thread_id=segment.thread_id,
-            first_position=first.position,
+            thread_id=thread_id,
+            first_position=segment.turns[0].position,
             last_position=last.position,
             day=self._policy.day_of(at),
             summary=summary.summary,
@@ -162,11 +149,15 @@ class Compactor:
             at=at,
         )
         with self.database.write(user_id) as writing:
-            if not _still_next(writing, segment):
+            connection = writing.connection
+            if (
+                last_compaction(connection, user_id, thread_id) != segment.former
+                or id_of_turn(connection, user_id, thread_id, last.position) != last.id
+            ):
                 return None
             put_compaction(writing, made)
             if self._formation_policy.is_automatic and user_id != GLOBAL_OWNER:
-                plan_forming(writing, segment.thread_id, writing.now)
+                plan_forming(writing, thread_id, writing.now)
         return made
 
     @retried
@@ -175,42 +166,3 @@ class Compactor:
             open_turns = count_open_turns(writing.connection, user_id, thread_id)
             if open_turns >= self._policy.window_turns:
                 plan_compaction(writing, thread_id)
-
-
-def _still_next(writing: WriteTransaction, segment: CompactionSpan) -> bool:
-    """Whether these are still the oldest open turns of the same conversation."""
-    user_id, thread_id = writing.user_id, segment.thread_id
-    present = last_compaction(writing.connection, user_id, thread_id)
-    if present != segment.former:
-        return False
-    last = segment.turns[-1]
-    return id_of_turn(writing.connection, user_id, thread_id, last.position) == last.id
-
-
-def entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:
-    """The latest segments of a day in order, without those in which nobody spoke."""
-    found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS)
-    return [one for one in found if one.summary]
-
-
-def beside(entries: Sequence[Compaction], thread_id: str, bridge: str | None) -> list[Compaction]:
-    """The entries that the bridge of a conversation does not cover.
-
-    The conversation's own latest one is in its bridge, in other words.
-    """
-    own = [one for one in entries if one.thread_id == thread_id]
-    covered = own[-1:] + [one for one in own if bridge is not None and one.summary in bridge]
-    return [one for one in entries if one not in covered]
-
-
-def day_text(entries: Sequence[Compaction], zone: tzinfo) -> str | None:
-    """As many of the entries as fit into ``MAX_DAY_LOG_CHARS``, the newest last."""
-    room = MAX_DAY_LOG_CHARS
-    shown: list[str] = []
-    for one in reversed(entries):
-        text = f"[{one.at.astimezone(zone):%H:%M}, {one.thread_id}]\n{one.summary}"
-        if len(text) > room:
-            break
-        room -= len(text) + 2
-        shown.append(text)
-    return "\n\n".join(reversed(shown)) or None

@@ -33,7 +33,7 @@ _WORDS: Final = frozenset({"content", "key", "source_context", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RedactionRequest:
     """What to redact in a turn: these words, all of it, or recognised secrets."""
 
     thread_id: str
@@ -47,7 +47,7 @@ def redact(
     embedders: Embedders,
     policy: ConversationPolicy,
     scope: Scope,
-    wanted: Wanted,
+    request: RedactionRequest,
     reason: str | None,
 ) -> Turn:
     """Redact a turn; the turn as it is now.
@@ -56,7 +56,7 @@ def redact(
         ThreadNotFound: this user has no such conversation.
         InvalidValue: there is no such turn, or it does not have the words.
     """
-    changed, at = _written(database, embedders, policy, scope, wanted, reason)
+    changed, at = _written(database, embedders, policy, scope, request, reason)
     scrub_now(database, at)
     return changed
 
@@ -67,17 +67,17 @@ def _written(
     embedders: Embedders,
     policy: ConversationPolicy,
     scope: Scope,
-    wanted: Wanted,
+    request: RedactionRequest,
     reason: str | None,
 ) -> tuple[Turn, datetime]:
     with database.read(scope.user_id) as view:
-        planned = _redacted(_turn_at(view.connection, scope.user_id, wanted), wanted)
+        planned = _redacted(_turn_at(view.connection, scope.user_id, request), request)
     known = embedders.known_vectors(scope.user_id, [planned.content])
     with database.write(scope.user_id, known=known) as writing:
-        turn = _turn_at(writing.connection, scope.user_id, wanted)
-        changed = _redacted(turn, wanted)
+        turn = _turn_at(writing.connection, scope.user_id, request)
+        changed = _redacted(turn, request)
         change_turn(writing, changed)
-        _redact_quotes(writing, turn, _redactor(turn, wanted))
+        _redact_quotes(writing, turn, _redactor(turn, request))
         drop_compactions(writing, turn.thread_id, turn.position)
         open_turns = count_open_turns(writing.connection, scope.user_id, turn.thread_id)
         if open_turns >= policy.window_turns:
@@ -89,23 +89,23 @@ def _written(
         return changed, writing.now
 
 
-def _turn_at(connection: sa.Connection, user_id: str, wanted: Wanted) -> Turn:
-    place = wanted.position
-    found = turns_between(connection, user_id, wanted.thread_id, place, place)
+def _turn_at(connection: sa.Connection, user_id: str, request: RedactionRequest) -> Turn:
+    place = request.position
+    found = turns_between(connection, user_id, request.thread_id, place, place)
     if found:
         return found[0]
-    thread = find_thread(connection, user_id, wanted.thread_id)
+    thread = find_thread(connection, user_id, request.thread_id)
     if thread is None:
-        raise ThreadNotFound(wanted.thread_id)
+        raise ThreadNotFound(request.thread_id)
     raise InvalidValue("position", f"{place}; the conversation has turns 1 to {thread.turn_count}")
 
 
-def _redacted(turn: Turn, wanted: Wanted) -> Turn:
-    take = _redactor(turn, wanted)
-    calls = None if wanted.whole else _in_json(turn.tool_calls, take)
-    changed = replace(turn, content=take(turn.content) or REDACTED, tool_calls=calls)
+def _redacted(turn: Turn, request: RedactionRequest) -> Turn:
+    clean = _redactor(turn, request)
+    calls = None if request.whole else _in_json(turn.tool_calls, clean)
+    changed = replace(turn, content=clean(turn.content) or REDACTED, tool_calls=calls)
     if changed == turn and REDACTED not in turn.content:
-        if wanted.text is not None:
+        if request.text is not None:
             raise InvalidValue("text", "the turn does not have these words")
         raise InvalidValue(
             "text", "no secret is recognised in the turn; give the words, or take out the whole"
@@ -113,36 +113,36 @@ def _redacted(turn: Turn, wanted: Wanted) -> Turn:
     return changed
 
 
-def _redactor(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
+def _redactor(turn: Turn, request: RedactionRequest) -> Callable[[str], str]:
     """The function that redacts a text, be it the turn or a quote of it."""
-    if wanted.whole:
+    if request.whole:
         return lambda text: REDACTED if text and text in turn.content else text
-    if wanted.text is not None:
-        words = wanted.text
+    if request.text is not None:
+        words = request.text
         return lambda text: text.replace(words, REDACTED)
     secrets = {turn.content[start:end] for start, end in secrets_in(turn.content)}
     secrets |= _secrets_of_calls(turn.tool_calls)
 
-    def take(text: str) -> str:
+    def clean(text: str) -> str:
         for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, REDACTED)
         return text
 
-    return take
+    return clean
 
 
 def _secrets_of_calls(calls: list[Any] | None) -> set[str]:
     found: set[str] = set()
 
-    def look(text: str) -> str:
+    def collect(text: str) -> str:
         found.update(text[start:end] for start, end in secrets_in(text))
         return text
 
-    _in_json(calls, look)
+    _in_json(calls, collect)
     return found
 
 
-def _in_json(value: Any, take: Callable[[str], str]) -> Any:
+def _in_json(value: Any, clean: Callable[[str], str]) -> Any:
     """The value with every string changed, including JSON inside of strings."""
     if isinstance(value, str):
         try:
@@ -150,44 +150,44 @@ def _in_json(value: Any, take: Callable[[str], str]) -> Any:
         except ValueError:
             inside = None
         if isinstance(inside, dict | list):
-            return json.dumps(_in_json(inside, take), ensure_ascii=False)
-        return take(value)
+            return json.dumps(_in_json(inside, clean), ensure_ascii=False)
+        return clean(value)
     if isinstance(value, Mapping):
-        return {name: _in_json(one, take) for name, one in value.items()}
-    return [_in_json(one, take) for one in value] if isinstance(value, list) else value
+        return {name: _in_json(one, clean) for name, one in value.items()}
+    return [_in_json(one, clean) for one in value] if isinstance(value, list) else value
 
 
-def _in_words(values: Mapping[str, Any], take: Callable[[str], str]) -> dict[str, Any]:
+def _in_words(values: Mapping[str, Any], clean: Callable[[str], str]) -> dict[str, Any]:
     """The values of a memory, changed where they hold words: its type and the like stay."""
     return {
-        name: _in_json(value, take) if name in _WORDS else value for name, value in values.items()
+        name: _in_json(value, clean) if name in _WORDS else value for name, value in values.items()
     }
 
 
-def _redact_quotes(writing: WriteTransaction, turn: Turn, take: Callable[[str], str]) -> None:
+def _redact_quotes(writing: WriteTransaction, turn: Turn, clean: Callable[[str], str]) -> None:
     """Redact the quotes in memories and proposals of the conversation."""
     theirs = sa.and_(items.c.user_id == writing.user_id, items.c.thread_id == turn.thread_id)
     quoting = sa.select(items.c.id, items.c.source_context).where(
         theirs, items.c.source_context.is_not(None)
     )
     for number, quote in writing.connection.execute(quoting).all():
-        if take(quote) != quote:
-            _update(writing, items, number, {"source_context": take(quote)})
-            _redact_history(writing, number, take)
+        if clean(quote) != quote:
+            _update(writing, items, number, {"source_context": clean(quote)})
+            _redact_history(writing, number, clean)
     open_ones = sa.select(proposals.c.id, proposals.c.quote, proposals.c.draft).where(
         proposals.c.user_id == writing.user_id,
         proposals.c.thread_id == turn.thread_id,
         proposals.c.draft.is_not(None),
     )
     for number, quote, draft in writing.connection.execute(open_ones).all():
-        changed = _in_words(draft, take)
-        values = {"quote": quote and take(quote), "draft": changed}
+        changed = _in_words(draft, clean)
+        values = {"quote": quote and clean(quote), "draft": changed}
         if values != {"quote": quote, "draft": draft}:
             values["content_hash"] = content_hash(changed["content"])
             _update(writing, proposals, number, values)
 
 
-def _redact_history(writing: WriteTransaction, number: int, take: Callable[[str], str]) -> None:
+def _redact_history(writing: WriteTransaction, number: int, clean: Callable[[str], str]) -> None:
     of_it = sa.and_(
         history.c.user_id == writing.user_id,
         history.c.item_id == number,
@@ -196,7 +196,7 @@ def _redact_history(writing: WriteTransaction, number: int, take: Callable[[str]
     wanted = sa.select(history.c.revision, history.c.before).where(of_it)
     for revision, before in writing.connection.execute(wanted).all():
         where = sa.and_(history.c.user_id == writing.user_id, history.c.revision == revision)
-        values = {"before": _in_words(before, take)}
+        values = {"before": _in_words(before, clean)}
         writing.connection.execute(sa.update(history).where(where).values(**values))
 
 

@@ -4,16 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ricordo.conversation.compaction import Compactor, beside, day_text, entries_of_day
+import sqlalchemy as sa
+
+from ricordo.conversation.compaction import Compactor
 from ricordo.conversation.summaries import ConversationPolicy, Summariser
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
 from ricordo.index.cache import LruCache
+from ricordo.limits import MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
 from ricordo.model.job import Report
-from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window
+from ricordo.model.thread import Compaction, CompactionReport, DayEntry, DayLog, Turn, Window
 from ricordo.storage.database import Database
 from ricordo.storage.formation import turns_between
-from ricordo.storage.threads import count_open_turns, find_thread, last_compaction
+from ricordo.storage.threads import (
+    compactions_of_day,
+    count_open_turns,
+    find_thread,
+    last_compaction,
+)
 
 MAX_PROVISIONAL_TURNS: Final = 60
 """How many turns go into a provisional bridge; those before them are only counted."""
@@ -103,7 +111,7 @@ class ConversationService:
         """Summaries of a user's conversations of a day, by default today."""
         with self.database.read(user_id) as view:
             wanted = day or self.policy.day_of(view.now)
-            entries = entries_of_day(view.connection, user_id, wanted)
+            entries = _entries_of_day(view.connection, user_id, wanted)
         return DayLog(
             day=wanted,
             entries=tuple(
@@ -115,10 +123,22 @@ class ConversationService:
         )
 
     def _with_day(self, user_id: str, found: Window, day: str) -> Window:
+        """The window with the day's entries that its bridge does not cover, as many as fit."""
         with self.database.read(user_id) as view:
-            entries = entries_of_day(view.connection, user_id, day)
-        others = beside(entries, found.thread_id, found.bridge)
-        return replace(found, today=day_text(others, self.policy.zone))
+            entries = _entries_of_day(view.connection, user_id, day)
+        own = [one for one in entries if one.thread_id == found.thread_id]
+        # The conversation's own latest one is in its bridge, in other words.
+        covered = own[-1:] + [one for one in own if one.summary in (found.bridge or "")]
+        room = MAX_DAY_LOG_CHARS
+        shown: list[str] = []
+        for one in reversed([one for one in entries if one not in covered]):
+            time = one.at.astimezone(self.policy.zone)
+            text = f"[{time:%H:%M}, {one.thread_id}]\n{one.summary}"
+            if len(text) > room:
+                break
+            room -= len(text) + 2
+            shown.append(text)
+        return replace(found, today="\n\n".join(reversed(shown)) or None)
 
     def _window(self, user_id: str, thread_id: str, most: int) -> Window:
         with self.database.read(user_id) as view:
@@ -145,15 +165,19 @@ class ConversationService:
     def _provisional(self, bridge: str | None, turns: Sequence[Turn], skipped: int) -> str | None:
         """A bridge that includes turns whose summary is pending."""
         if skipped:
-            gap = f"({skipped} turns that are not told here; they can be searched.)"
+            gap = f"({skipped} turns that are not shown here; they can be searched.)"
             bridge = f"{bridge}\n\n{gap}" if bridge else gap
-        heads = [replace(turn, content=_head(turn.content)) for turn in turns]
+        # The beginning of each: in a part from the middle, recalled text could not be recognised.
+        heads = [
+            replace(turn, content=turn.content[:_MAX_PROVISIONAL_TURN_CHARS]) for turn in turns
+        ]
         size = self.policy.segment_turns
         for start in range(0, len(heads), size):
             bridge = self._summariser.extract(bridge, heads[start : start + size]).bridge
         return bridge
 
 
-def _head(content: str) -> str:
-    """The beginning: in a part from the middle, recalled text could not be recognised."""
-    return content[:_MAX_PROVISIONAL_TURN_CHARS]
+def _entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:
+    """The latest segments of a day in order, without those in which nobody spoke."""
+    found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS)
+    return [one for one in found if one.summary]

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from ricordo import limits
-from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
+from ricordo.errors import LanguageModelError, ModelUnavailable, in_log
 from ricordo.formation import prompts
 from ricordo.formation.injected import attack_cuts, fence_cuts
 from ricordo.formation.passages import kept_pieces, secret_cuts
@@ -114,7 +114,8 @@ def within(
     very first sentence.
     """
     terms = [frozenset(analyser.terms(sentence.text)) for sentence in sentences]
-    worth = _worth_of_terms(terms)
+    frequency = Counter(term for found in terms for term in found)
+    worth = {term: math.log(1 + len(terms) / count) for term, count in frequency.items()}
     covered: set[str] = set()
     opened: set[int] = set()
     chosen: list[int] = []
@@ -133,7 +134,9 @@ def within(
     def take(index: int) -> None:
         nonlocal room
         sentence = sentences[index]
-        cost = _cost(sentence, is_new_line=sentence.place not in opened)
+        cost = len(sentence.text) + 1
+        if sentence.speaker and sentence.place not in opened:
+            cost += len(sentence.speaker) + 2
         if cost <= room:
             room -= cost
             opened.add(sentence.place)
@@ -155,7 +158,14 @@ def within(
             heapq.heappush(waiting, (-now, index))
         else:
             take(index)
-    return _lines([sentences[index] for index in sorted(chosen)])
+    lines: dict[int, str] = {}
+    for sentence in (sentences[index] for index in sorted(chosen)):
+        if sentence.place in lines:
+            lines[sentence.place] += f" {sentence.text}"
+        else:
+            speaker = f"{sentence.speaker}: " if sentence.speaker else ""
+            lines[sentence.place] = f"{speaker}{sentence.text}"
+    return "\n".join(lines.values())
 
 
 def shortened(text: str, maximum: int) -> str:
@@ -176,28 +186,6 @@ def shortened(text: str, maximum: int) -> str:
             end = max(space, 0)
     head = flat[:end].rstrip()
     return f"{head}{CUT_MARK}" if head else ""
-
-
-def _worth_of_terms(terms: Sequence[frozenset[str]]) -> dict[str, float]:
-    """Terms weighted by rarity."""
-    frequency = Counter(term for found in terms for term in found)
-    return {term: math.log(1 + len(terms) / count) for term, count in frequency.items()}
-
-
-def _cost(sentence: ScoredSentence, *, is_new_line: bool) -> int:
-    prefix = len(sentence.speaker) + 2 if sentence.speaker else 0
-    return len(sentence.text) + 1 + (prefix if is_new_line else 0)
-
-
-def _lines(chosen: Sequence[ScoredSentence]) -> str:
-    lines: dict[int, list[str]] = {}
-    for sentence in chosen:
-        begun = f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
-        if sentence.place in lines:
-            lines[sentence.place].append(sentence.text)
-        else:
-            lines[sentence.place] = [begun]
-    return "\n".join(" ".join(parts) for parts in lines.values())
 
 
 # Recalled, injected or pasted text and secrets are not repeated: a summary would launder them.
@@ -319,7 +307,7 @@ def repeatable(text: str) -> str:
 
 
 class SpanSummary(BaseModel, defer_build=True):
-    """What a model makes of a stretch. Its limits are told, not checked: what is longer is cut."""
+    """A model's summary. Its limits are in the prompt, not checked: a longer text is cut."""
 
     summary: str
     bridge: str
@@ -356,12 +344,10 @@ class Summariser:
         if self._model is not None:
             try:
                 summary = self._ask_model(self._model, user_id, former, turns)
-            except (BadAnswer, BudgetExhausted, ModelRefused) as problem:
-                _log.warning("a conversation is told without the model: %s", in_log(problem))
-            except ModelUnavailable as problem:
-                if is_patient:
+            except LanguageModelError as problem:
+                if is_patient and isinstance(problem, ModelUnavailable):
                     raise
-                _log.warning("a conversation is told without the model: %s", in_log(problem))
+                _log.warning("a conversation is summarised without the model: %s", in_log(problem))
             else:
                 if summary is not None:
                     return summary
@@ -388,10 +374,8 @@ class Summariser:
             before=former or "(nothing)",
             transcript=transcript,
         )
-        asked = [Message("user", prompt)]
-        made = model.ask(user_id, asked, SpanSummary, max_tokens=_ANSWER_TOKENS)
-        summary = repeatable(made.summary)
-        bridge = repeatable(made.bridge)
+        made = model.ask(user_id, [Message("user", prompt)], SpanSummary, max_tokens=_ANSWER_TOKENS)
+        summary, bridge = repeatable(made.summary), repeatable(made.bridge)
         if not summary or not bridge:
             return None
         return SummaryPart(

@@ -9,7 +9,7 @@ from ricordo import limits
 from ricordo.agent_state import checkpoints as saving
 from ricordo.agent_state.checkpoints import JsonText, json_text
 from ricordo.conversation import compaction
-from ricordo.conversation.redaction import Wanted, redact
+from ricordo.conversation.redaction import RedactionRequest, redact
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.formation.audit import audit
 from ricordo.formation.narrative import current_summary
@@ -131,7 +131,7 @@ class ConversationOperations(UserOperations):
             InvalidValue: it has no such turn, the turn does not have these words, or no secret is
                 recognised in it.
         """
-        wanted = Wanted(
+        wanted = RedactionRequest(
             checks.reference("thread_id", thread_id),
             checks.integer("position", position, 1, limits.MAX_ID),
             checks.optional_text("text", text, limits.MAX_TURN_CHARS),
