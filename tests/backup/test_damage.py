@@ -36,9 +36,9 @@ CHANGES: dict[str, str] = {
     "CREATE TABLE more (text TEXT)": "was changed since, in more",
     "CREATE TRIGGER spy AFTER INSERT ON items BEGIN DELETE FROM history; END": "not ricordo's",
     "UPDATE alembic_version SET version_num = '0001'": "was changed since, in alembic_version",
-    "DELETE FROM backup_manifest": "says of itself is damaged",
+    "DELETE FROM backup_manifest": "its manifest is damaged",
     "UPDATE backup_manifest SET document = replace(document, 'sqlite', 'oracle')": (
-        "says of itself is damaged"
+        "its manifest is damaged"
     ),
     "UPDATE items SET content = CAST(x'fffefd' AS TEXT) WHERE id = 1": "damaged",
 }

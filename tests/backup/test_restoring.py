@@ -42,7 +42,7 @@ def test_a_store_that_holds_something_is_replaced_only_when_asked_to(
     owned.user("ana").add("Has a cat")
     owned.user("cem").add("Came later")
     owned.close()
-    with pytest.raises(StoreNotEmpty, match="holds something already"):
+    with pytest.raises(StoreNotEmpty, match="is not empty"):
         restore_backup(backup_path, owner_url, clock=clock)
     unchanged = open_store(owner_url)
     assert contents(unchanged) == ["Has a cat", "Prefers tea"]

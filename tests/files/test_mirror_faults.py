@@ -13,7 +13,7 @@ import pytest
 
 from ricordo import FilesUnavailable, Memory, StorageError
 from ricordo.files import disk
-from ricordo.files.disk import Busy, holding
+from ricordo.files.disk import Busy, locked
 from ricordo.files.mirror import MirrorWrites, UserMirror
 from ricordo.user_memory.maintenance import mirror_of
 from tests.files.killed import killed_at, started
@@ -214,8 +214,8 @@ def test_a_write_that_fails_leaves_the_file(me: Mirrored) -> None:
 @pytest.mark.requirement("files.mirror")
 def test_who_waits_too_long_is_told(me: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ricordo.limits.MIRROR_LOCK_SECONDS", 0.05)
-    with holding(me.files.lock, 0):
-        with pytest.raises(FilesUnavailable, match="another process is at these files"):
+    with locked(me.files.lock, 0):
+        with pytest.raises(FilesUnavailable, match="another process is syncing these files"):
             me.sync()
         me.user.add("New")
         assert mirror_of(me.memory.parts, me.files).follow() is None  # comes back later
@@ -232,16 +232,16 @@ def test_a_lock_is_held_by_one_at_a_time(
 ) -> None:
     monkeypatch.setattr(disk, "CAN_FLOCK", can_flock)
     path = tmp_path / "lock"
-    with holding(path, 0), pytest.raises(Busy), holding(path, 0):
+    with locked(path, 0), pytest.raises(Busy), locked(path, 0):
         pass
-    with holding(path, 0):
+    with locked(path, 0):
         pass
     if not can_flock:  # of a process that died
         path.touch()
         os.utime(path, (1, 1))
-        with holding(path, 1):
+        with locked(path, 1):
             pass
-    with pytest.raises(FilesUnavailable, match="No such file"), holding(tmp_path / "no" / "x", 0):
+    with pytest.raises(FilesUnavailable, match="No such file"), locked(tmp_path / "no" / "x", 0):
         pass
 
 

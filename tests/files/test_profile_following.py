@@ -179,7 +179,7 @@ def test_half_of_a_file_forgets_nothing_and_is_not_written(
     half = whole[:cut]
     user_file.write_text(half, encoding="utf-8")
     profile = ana.user_profile()
-    assert "looked at again when it has been quiet" in profile.problems[0]
+    assert "read again when it has been quiet" in profile.problems[0]
     tell(ana, pet="cat")
     assert said(user_file) == half
     save(user_file, whole)

@@ -23,13 +23,14 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
+CAN_FLOCK = fcntl is not None
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a named pipe must not block
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 _DRAFT_ENDING: Final = ".ricordo-draft"
 
-_LOOK_SECONDS: Final = 0.02
+_RETRY_SECONDS: Final = 0.02
 _ABANDONED_SECONDS: Final = 300.0
 """Without ``fcntl``, a lock file this old counts as abandoned."""
 
@@ -74,14 +75,18 @@ def read_file(path: Path, max_bytes: int) -> bytes | None:
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise FilesUnavailable(f"{path}: is not an ordinary file")
-            held = file.read(max_bytes + 1)
-    if len(held) > max_bytes:
+            contents = file.read(max_bytes + 1)
+    if len(contents) > max_bytes:
         raise FilesUnavailable(f"{path}: larger than the {max_bytes} bytes that are allowed")
-    return held
+    return contents
 
 
 Stamp = tuple[int, int, int]
 """Modification time, size and inode, to recognise an unchanged file."""
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -90,10 +95,6 @@ def stamp_of(path: Path) -> Stamp | None:
         return _stamp(path.lstat())
     except OSError:
         return None
-
-
-def _stamp(found: os.stat_result) -> Stamp:
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def is_being_written(path: Path, now: float, quiet_seconds: float) -> bool:
@@ -131,20 +132,20 @@ def _has_writers(path: Path) -> bool:
     return False
 
 
-def replace_file(path: Path, held: bytes) -> Stamp:
+def replace_file(path: Path, contents: bytes) -> Stamp:
     """Replace a file atomically, in an existing folder; returns its new stamp.
 
     Raises:
         FilesUnavailable: it cannot be written, or its name is taken by something other than a
             regular file, such as a link; nothing has changed.
     """
-    with file_errors(path), _drafted(path, held) as (draft, stamp):
+    with file_errors(path), _drafted(path, contents) as (draft, stamp):
         draft.replace(path)
-        settle(path.parent)
+        sync_folder(path.parent)
     return stamp
 
 
-def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | None:
+def replace_if_same(path: Path, contents: bytes, before: bytes | None) -> Stamp | None:
     """Replace a file if its contents are still ``before`` (None: no file); otherwise return None.
 
     Checked again just before the rename, because writing takes time in which somebody may save.
@@ -152,31 +153,33 @@ def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | No
     Raises:
         FilesUnavailable: as for :func:`replace_file`.
     """
-    with file_errors(path), _drafted(path, held) as (draft, stamp):
-        if not says(path, before):
+    with file_errors(path), _drafted(path, contents) as (draft, stamp):
+        if not has_contents(path, before):
             return None
         draft.replace(path)
-        settle(path.parent)
+        sync_folder(path.parent)
     return stamp
 
 
-def says(path: Path, held: bytes | None) -> bool:
+def has_contents(path: Path, contents: bytes | None) -> bool:
     """Whether the file has these contents; for None, whether there is none."""
     try:
-        return read_file(path, len(held or b"")) == held
+        return read_file(path, len(contents or b"")) == contents
     except FilesUnavailable:  # larger, or not a regular file
         return False
 
 
 @contextlib.contextmanager
-def _drafted(path: Path, held: bytes) -> Iterator[tuple[Path, Stamp]]:
+def _drafted(path: Path, contents: bytes) -> Iterator[tuple[Path, Stamp]]:
     """A temporary file beside the target, removed unless it is renamed."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise FilesUnavailable(f"{path}: is not an ordinary file, and is not replaced by one")
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
-    _check_replaceable(path)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, _PRIVATE_FILE)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(held)
+            file.write(contents)
             file.flush()
             os.fsync(handle)
             stamp = _stamp(os.fstat(handle))
@@ -200,16 +203,7 @@ def remove_drafts(path: Path) -> int:
     return len(left)
 
 
-def _check_replaceable(path: Path) -> None:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode):
-        raise FilesUnavailable(f"{path}: is not an ordinary file, and is not replaced by one")
-
-
-def settle(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Sync the folder after a rename; best effort."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
@@ -242,54 +236,48 @@ def _remove(path: Path, left: list[FilesUnavailable]) -> int:
                 for inner in sorted(path.iterdir()):
                     removed += _remove(inner, left)
                 path.rmdir()
-                return removed
-    except FilesUnavailable as problem:
-        left.append(problem)
-        return removed
-    return _unlink(path, left)
-
-
-def _unlink(path: Path, left: list[FilesUnavailable]) -> int:
-    try:
-        with file_errors(path):
-            path.unlink()
+            else:
+                path.unlink()
+                removed = 0 if path.suffix == ".lock" else 1
     except FilesUnavailable as problem:
         if not isinstance(problem.__cause__, FileNotFoundError):
             left.append(problem)
-        return 0
-    return 0 if path.suffix == ".lock" else 1
+    return removed
 
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    CAN_FLOCK = False
-else:
-    CAN_FLOCK = True
+def try_lock(handle: int) -> bool:
+    """Lock an open file; False where another process has, or locks are not supported."""
+    if not CAN_FLOCK:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 class Busy(FilesUnavailable):
-    """Another process holds the lock."""
+    """Another process has the lock."""
 
 
 @contextlib.contextmanager
-def holding(path: Path, patience_seconds: float) -> Iterator[None]:
-    """Hold a lock file, in an existing folder.
+def locked(path: Path, patience_seconds: float) -> Iterator[None]:
+    """Lock a file, in an existing folder.
 
     Raises:
-        Busy: somebody else held it all the time.
+        Busy: somebody else had it locked all the time.
         FilesUnavailable: it cannot be created.
     """
-    take = _take_locked if CAN_FLOCK else _take_exclusively_made
+    lock = _lock_file if CAN_FLOCK else _create_lock_file
     give_up_at = time.monotonic() + patience_seconds
     while True:
         with file_errors(path):
-            handle = take(path)
+            handle = lock(path)
         if handle is not None:
             break
         if time.monotonic() >= give_up_at:
-            raise Busy(f"{path}: another process is at these files; try again")
-        time.sleep(_LOOK_SECONDS)
+            raise Busy(f"{path}: another process is syncing these files; try again")
+        time.sleep(_RETRY_SECONDS)
     try:
         yield
     finally:
@@ -298,7 +286,7 @@ def holding(path: Path, patience_seconds: float) -> Iterator[None]:
         os.close(handle)
 
 
-def _take_locked(path: Path) -> int | None:
+def _lock_file(path: Path) -> int | None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -309,12 +297,12 @@ def _take_locked(path: Path) -> int | None:
     except BaseException:
         os.close(handle)
         raise
-    # Held by another, or removed with its folder while waiting: then it locks nothing.
+    # Locked by another, or removed with its folder while waiting: then it locks nothing.
     os.close(handle)
     return None
 
 
-def _take_exclusively_made(path: Path) -> int | None:
+def _create_lock_file(path: Path) -> int | None:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
     except FileExistsError:

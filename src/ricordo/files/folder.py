@@ -128,8 +128,8 @@ def folder_name(user_id: str) -> str:
 def noted_user(notes: Path) -> str | None:
     """The user of a mirror, by its notes."""
     try:
-        held = read_file(notes, limits.MAX_MIRROR_FILE_BYTES)
-        noted = None if held is None else json.loads(held)
+        contents = read_file(notes, limits.MAX_MIRROR_FILE_BYTES)
+        noted = None if contents is None else json.loads(contents)
         return checks.user_id(noted["user"]) if isinstance(noted, dict) else None
     except (RicordoError, ValueError, KeyError):
         return None

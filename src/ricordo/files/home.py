@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.errors import FilesUnavailable
 from ricordo.files.disk import (
     file_errors,
-    holding,
+    locked,
     make_folder,
     remove_drafts,
     remove_tree,
@@ -110,10 +110,10 @@ class FilesErasure:
             yield cls(())
             return
         files = folder.of(user_id)
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as locks:
             for lock in (files.lock, lock_beside(files.profile)):
                 if lock.parent.is_dir():
-                    held.enter_context(holding(lock, limits.MIRROR_LOCK_SECONDS))
+                    locks.enter_context(locked(lock, limits.MIRROR_LOCK_SECONDS))
             if user_id != folder.files_user:
                 own = [*_of_mirror(files), *_of_profile(files), folder.folder_of(user_id)]
                 yield cls(tuple(own))

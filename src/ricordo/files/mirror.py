@@ -15,14 +15,14 @@ from ricordo.errors import FilesUnavailable, Occupied, RicordoError, StorageErro
 from ricordo.files.disk import (
     Busy,
     Stamp,
-    holding,
+    has_contents,
     is_being_written,
+    locked,
     make_folder,
     read_file,
     remove_drafts,
     replace_file,
     replace_if_same,
-    says,
     stamp_of,
 )
 from ricordo.files.folder import FilesFolder, UserFiles
@@ -60,11 +60,11 @@ _SETTLING_SECONDS: Final = 0.05
 _CUT: Final = (
     "lacks its last line, or ends in the middle of one: it looks as if half of it was saved, so"
     " nothing was taken over or written. Save it whole; if it is meant, run: ricordo mirror sync"
-    " --allow-deletes; to have it written anew, remove it"
+    " --allow-deletes; to have it written again, remove it"
 )
 _EMPTIED: Final = (
     "is empty: it looks as if it is being saved, so nothing was taken over or written. To have it"
-    " written anew, remove it, or run: ricordo mirror sync --allow-deletes"
+    " written again, remove it, or run: ricordo mirror sync --allow-deletes"
 )
 _REST: Final = 10
 """The pause after a pass, as a multiple of its duration: large files must not take a whole core."""
@@ -95,19 +95,9 @@ class MirrorOutcome:
     conflicts: list[MirrorEntry] = field(default_factory=list)
 
 
-def apply(plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
-    """Carry out a plan, adding to its problems what went otherwise than planned.
-
-    Every text of the file is stored in the end: deletions come first, so that new text is not taken
-    for a duplicate of a deleted memory, and additions come last.
-
-    Raises:
-        StorageError: a write failed; those before it are done.
-    """
-    _Applier(plan, writes, outcome).run()
-
-
 class _Applier:
+    """Carries out a plan, adding to its problems what went otherwise than planned."""
+
     def __init__(self, plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
         self.plan = plan
         self.writes = writes
@@ -117,17 +107,20 @@ class _Applier:
         """Ids of memories that turned out to be duplicates, with the id of the one that is kept."""
 
     def run(self) -> None:
+        """Every text of the file is stored in the end: deletions come first, so that new text is
+        not taken for a duplicate of a deleted memory, and additions come last.
+
+        Raises:
+            StorageError: a write failed; those before it are done.
+        """
         for old in self.plan.forgets:
-            self._forget(old)
+            if self.writes.forget_unchanged(old, _DELETED):
+                self.outcome.forgotten.append(MirrorEntry(note=_DELETED, id=old.id))
+            else:
+                self.plan.note("was deleted here, but has changed since: kept", None, old.id)
         for step in self.plan.replaces:
             self._replace(step)
         self._add_all()
-
-    def _forget(self, old: ShownMemory) -> None:
-        if self.writes.forget_unchanged(old, _DELETED):
-            self.outcome.forgotten.append(MirrorEntry(note=_DELETED, id=old.id))
-        else:
-            self.plan.note("was deleted here, but has changed since: kept", None, old.id)
 
     def _replace(self, step: Replace) -> None:
         line, old = step.line, step.old
@@ -210,22 +203,19 @@ class MirrorState:
     def load(cls, path: Path) -> Self | None:
         """The saved state; None where it cannot be read."""
         try:
-            held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
-            return None if held is None else cls._from_json(json.loads(held))
+            contents = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
+            noted = {} if contents is None else json.loads(contents)
+            if noted["version"] != _VERSION:
+                return None
+            revision, count, newest = noted["position"]
+            stamp = noted["stamp"]
+            return cls(
+                (int(revision), int(count), str(newest)),
+                None if stamp is None else (int(stamp[0]), int(stamp[1]), int(stamp[2])),
+                tuple(MirrorEntry(**entry) for entry in noted["problems"]),
+            )
         except (FilesUnavailable, *UNUSABLE):
             return None
-
-    @classmethod
-    def _from_json(cls, noted: dict[str, Any]) -> Self | None:
-        if noted["version"] != _VERSION:
-            return None
-        revision, count, newest = noted["position"]
-        stamp = noted["stamp"]
-        return cls(
-            (int(revision), int(count), str(newest)),
-            None if stamp is None else (int(stamp[0]), int(stamp[1]), int(stamp[2])),
-            tuple(MirrorEntry(**entry) for entry in noted["problems"]),
-        )
 
     def save(self, path: Path) -> None:
         """Save the state. Raises FilesUnavailable."""
@@ -271,7 +261,7 @@ class UserMirror:
             StorageError: the database failed; the files are unchanged.
         """
         make_folder(self._files.memory)
-        with holding(self._files.lock, limits.MIRROR_LOCK_SECONDS):
+        with locked(self._files.lock, limits.MIRROR_LOCK_SECONDS):
             return self._sync(allow_deletes=allow_deletes)
 
     def follow(self, *, at_once: bool = False) -> MirrorReport | None:
@@ -297,7 +287,7 @@ class UserMirror:
         if not is_ours and is_being_written(files.memory_file, self._wall_clock(), quiet):
             return None
         try:
-            with holding(files.lock, 0):
+            with locked(files.lock, 0):
                 return self._sync(allow_deletes=False)
         except Busy:
             return None
@@ -373,7 +363,7 @@ class _Round:
             except Unreadable as problem:
                 self._blocked(str(problem))
                 return
-        self._blocked("is being changed all the time: not written anew")
+        self._blocked("is being changed all the time: not written")
 
     def report(self, entries: int, daily_problems: list[MirrorEntry]) -> MirrorReport:
         done = self._outcome
@@ -400,26 +390,26 @@ class _Round:
         path = self._files.memory_file
         self._stored = stored_memories(self._database, self._files.user_id)
         self.stamp = stamp_of(path)
-        held = self._read()
+        contents = self._read()
         left: list[str] = []
-        if held is not None and self._is_whole(held) and held.strip():
-            taken = self._apply_edits(held)
+        if contents is not None and self._is_whole(contents) and contents.strip():
+            taken = self._apply_edits(contents)
             if taken is None:
                 return False
             left = taken
             self._stored = stored_memories(self._database, self._files.user_id)
         shown = self._stored.shown.values()
         text = body(shown, left)
-        if held == self._file(text):
+        if contents == self._file(text):
             return True
-        if not says(path, held):  # saved by somebody else just now
+        if not has_contents(path, contents):  # saved by somebody else just now
             return False
         self._notes.begin_copy(digests(shown))
         made = self._file(text)
         if len(made) > limits.MAX_MIRROR_FILE_BYTES:
             raise Unreadable("would become too large: take out what is under Not understood")
         self._notes.save(self._files.state)
-        stamp = replace_if_same(path, made, held)
+        stamp = replace_if_same(path, made, contents)
         if stamp is None:
             return False
         self.stamp = stamp
@@ -436,9 +426,9 @@ class _Round:
         except FilesUnavailable as problem:
             raise Unreadable(f"cannot be read: {problem}") from None
 
-    def _is_whole(self, held: bytes) -> bool:
+    def _is_whole(self, contents: bytes) -> bool:
         """Whether the file is complete, or accepted as it is. Raises Unreadable."""
-        text = decoded(held)
+        text = decoded(contents)
         copy = copy_of(text)
         if (
             self._allow_deletes
@@ -448,23 +438,23 @@ class _Round:
         ):
             return True
         time.sleep(_SETTLING_SECONDS)
-        if not says(self._files.memory_file, held):
+        if not has_contents(self._files.memory_file, contents):
             raise _SavedMeanwhile
         raise Unreadable(_CUT if text.strip() else _EMPTIED)
 
-    def _apply_edits(self, held: bytes) -> list[str] | None:
+    def _apply_edits(self, contents: bytes) -> list[str] | None:
         """Apply edits; returns the lines that were not understood. None while the file is being
         written."""
-        text = decoded(held)
+        text = decoded(contents)
         base = self._notes.base(copy_of(text))
         read = read_mirror(text, base or {})
         plan = merge(read, base, self._stored.shown, allow_deletes=self._allow_deletes)
         if not plan.is_empty:
             # Some editors write a file in pieces; what is not there yet is not deleted.
             time.sleep(_SETTLING_SECONDS)
-            if not says(self._files.memory_file, held):
+            if not has_contents(self._files.memory_file, contents):
                 return None
-        apply(plan, self._writes, self._outcome)
+        _Applier(plan, self._writes, self._outcome).run()
         self._problems = sorted(plan.problems, key=lambda entry: entry.line or 0)
         if base is None and self._notes.newest:
             what = "does not say which copy it was made from: nothing was deleted"
@@ -498,7 +488,7 @@ class MirrorFollower:
         fork_safety.reset_in_child(self)
 
     def reset_after_fork(self) -> Any:
-        """The lock may have been held by a thread that the child does not have."""
+        """The lock may have been taken by a thread that the child does not have."""
         inherited, self._lock = self._lock, threading.Lock()
         return inherited
 
@@ -526,9 +516,7 @@ class MirrorFollower:
         try:
             found = list(folder.mirrored())
         except (RicordoError, OSError) as problem:
-            self._log_once(
-                "", f"the folder of the files cannot be looked through: {in_log(problem)}"
-            )
+            self._log_once("", f"the folder of the files cannot be read: {in_log(problem)}")
             return
         most = len(found) if everyone else limits.MAX_MIRRORS_PER_LOOK
         start = self._place % max(len(found), 1)
@@ -540,10 +528,10 @@ class MirrorFollower:
         try:
             report = self._mirror_of(files).follow(at_once=at_once)
             # Changed memories may include fields of the profile.
-            unfollowed = () if report is None else self._follow_profile(files.user_id)
+            unsynced = () if report is None else self._follow_profile(files.user_id)
         except (RicordoError, OSError) as problem:
             if files.memory.is_dir():  # its user may have been erased just now
-                self._log_once(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
+                self._log_once(files.user_id, f"{files.memory} is not synced: {in_log(problem)}")
             return
         if report is not None:
             # Line numbers only: memory contents do not belong in a log.
@@ -551,10 +539,8 @@ class MirrorFollower:
                 entry.note if entry.line is None else f"line {entry.line}: {entry.note}"
                 for entry in (*report.conflicts, *report.problems)
             ]
-            if unfollowed:
-                notes.append(
-                    f"{len(unfollowed)} times the profile's file is not as the store has it"
-                )
+            if unsynced:
+                notes.append(f"{len(unsynced)} problems with the file of the profile")
             text = "; ".join(notes)
             self._log_once(files.user_id, f"{report.path}: {text}" if text else "")
 

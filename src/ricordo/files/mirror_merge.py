@@ -102,7 +102,7 @@ def merge(
     merging = _Merge(read, base, stored)
     merging.compare()
     if base is not None:
-        merging.look_for_missing(base, allow_deletes=allow_deletes)
+        merging.plan_deletions(base, allow_deletes=allow_deletes)
     plan = merging.plan
     for left in read.leftovers:
         plan.leftovers.append(left)
@@ -149,7 +149,8 @@ class _Merge:
         for line in self.read.lines:
             if line.id is None or not self._is_of_copy(line):
                 continue
-            rank = self._likeness(line, line.id)
+            theme, digest = self._base_of(line.id)
+            rank = 2 * (line.digest == digest) + (line.theme == theme)
             if line.id not in found or rank > ranks[line.id]:
                 found[line.id], ranks[line.id] = line, rank
         return found
@@ -160,10 +161,6 @@ class _Merge:
         # Without a known copy, only an unchanged line can be matched.
         present = self.stored.get(line.id or 0)
         return present is not None and line.digest == present.digest
-
-    def _likeness(self, line: MirrorLine, item_id: int) -> int:
-        theme, said = self._base_of(item_id)
-        return 2 * (line.digest == said) + (line.theme == theme)
 
     def _base_of(self, item_id: int) -> tuple[str, str]:
         if item_id in self.base:
@@ -194,7 +191,7 @@ class _Merge:
             self.seen.add(met)
             self._compare_known(line, met)
         elif line.theme is None:
-            self.plan.refuse(line, "stands under a heading that names no theme")
+            self.plan.refuse(line, "is under a heading that names no theme")
         else:
             self._add(line, line.theme, None)
 
@@ -245,28 +242,22 @@ class _Merge:
             self.plan.refuse(line, f"cannot be stored: {problem.problem}")
             return None
 
-    def look_for_missing(self, base: Digests, *, allow_deletes: bool) -> None:
+    def plan_deletions(self, base: Digests, *, allow_deletes: bool) -> None:
         """Plan to forget memories without a line, unless they changed meanwhile."""
         alive = [item_id for item_id in base if item_id in self.stored]
         missing = [item_id for item_id in alive if item_id not in self.seen]
-        if not allow_deletes:
-            _check_missing(missing, alive)
+        if not allow_deletes and len(missing) >= _FEW and 4 * len(missing) > len(alive):
+            raise Unreadable(
+                f"lacks {len(missing)} of {len(alive)} memories: nothing was taken over, in case"
+                " that is a mistake; if it is meant, run: ricordo mirror sync --allow-deletes; to"
+                " have the file written again, remove it"
+            )
         for item_id in missing:
             present = self.stored[item_id]
             if (present.theme, present.digest) == base[item_id]:
                 self.plan.forgets.append(present)
             else:
                 self.plan.note("was deleted here, but has changed since: kept", None, item_id)
-
-
-def _check_missing(missing: Iterable[int], alive: Iterable[int]) -> None:
-    gone, all_lines = len(list(missing)), len(list(alive))
-    if gone >= _FEW and 4 * gone > all_lines:
-        raise Unreadable(
-            f"lacks {gone} of {all_lines} memories: nothing was taken over, in case that is a"
-            " mistake; if it is meant, run: ricordo mirror sync --allow-deletes; to have the file"
-            " written anew, remove it"
-        )
 
 
 class _Noted(NamedTuple):
@@ -360,9 +351,8 @@ class Notes:
     def load(cls, path: Path, user_id: str) -> Self:
         """A user's notes; empty ones where none can be read. Raises FilesUnavailable."""
         try:
-            held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
-            noted = {} if held is None else json.loads(held)
-            loaded = cls._from_json(noted)
+            contents = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
+            loaded = cls._from_json({} if contents is None else json.loads(contents))
         except (FilesUnavailable, *UNUSABLE):
             return cls(user_id)
         if loaded.user_id != user_id:

@@ -196,8 +196,8 @@ class DailyFiles:
         make_folder(self._folder)
         path = self._folder / f"{day}.md"
         for _ in range(_ATTEMPTS):
-            held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
-            text = f"# {day}\n".encode() if held is None else held
+            contents = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
+            text = f"# {day}\n".encode() if contents is None else contents
             # A process may have been killed after writing here and before saving the notes.
             missing = [entry for entry in entries if _mark(entry).encode() not in text]
             if not missing:
@@ -206,7 +206,7 @@ class DailyFiles:
             added = "".join(self._shown(entry) for entry in missing).encode("utf-8")
             if len(text) + len(added) > limits.MAX_MIRROR_FILE_BYTES:
                 raise FilesUnavailable(f"{path}: has no room for more")
-            if replace_if_same(path, text + gap + added, held) is not None:
+            if replace_if_same(path, text + gap + added, contents) is not None:
                 return len(missing)
         raise FilesUnavailable(f"{path}: is being changed all the time: not written")
 

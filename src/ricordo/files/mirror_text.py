@@ -195,10 +195,10 @@ class ReadFile:
         return {int(found) for line in rest for found in _MENTIONED.findall(line)}
 
 
-def decoded(held: bytes) -> str:
+def decoded(contents: bytes) -> str:
     """The text of a file. Raises Unreadable: not UTF-8, or with conflict markers."""
     try:
-        text = held.decode("utf-8-sig")
+        text = contents.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unreadable(f"is not UTF-8 (byte {error.start})") from None
     for number, line in enumerate(text.split("\n"), start=1):

@@ -10,8 +10,8 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import FilesUnavailable, InvalidInput
 from ricordo.files.disk import (
-    holding,
     is_being_written,
+    locked,
     make_folder,
     remove_drafts,
     replace_if_same,
@@ -20,7 +20,7 @@ from ricordo.files.folder import FilesFolder, UserFiles
 from ricordo.files.home import USER_STARTER
 from ricordo.files.prompt_files import (
     Span,
-    check_whose,
+    check_owner,
     comment_spans,
     lock_beside,
     read_notes,
@@ -54,10 +54,10 @@ _EDITED: Final = "edited in USER.md"
 _FEW: Final = 5
 """Up to this many fields may be missing; beyond it, losing more than a quarter looks like an
 accident."""
-_WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
+_WAITS: Final = "it may be being saved, and is read again when it has been quiet for a while"
 _ASKS: Final = (
     "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
-    " FIELD; to have the lines written anew, empty the file"
+    " FIELD; to have the lines written again, empty the file"
 )
 
 
@@ -237,7 +237,7 @@ class ProfileFiles:
             return ()
         try:
             make_folder(files.profile.parent)
-            with holding(lock_beside(files.profile), limits.MIRROR_LOCK_SECONDS):
+            with locked(lock_beside(files.profile), limits.MIRROR_LOCK_SECONDS):
                 return self._follow(files, taking)
         except FilesUnavailable as problem:
             return (str(problem),)
@@ -253,15 +253,15 @@ class ProfileFiles:
             return files
 
     def _follow(self, files: UserFiles, taking: Collection[str]) -> tuple[str, ...]:
-        check_whose(files.profile, files.user_id)
+        check_owner(files.profile, files.user_id)
         problems: dict[str, None] = {}
         for _ in range(_ATTEMPTS):
             text = read_text(files.profile)
             noted = read_notes(files.profile)
             plan = _Plan(files.profile, text or "", noted, self._stored(files), problems)
-            doubt = self._doubt(files.profile, plan)
-            if doubt is not None:
-                return (f"{files.profile}: {doubt}",)
+            accident = self._accident(files.profile, plan)
+            if accident is not None:
+                return (f"{files.profile}: {accident}",)
             self._apply_edits(files, plan.edits(taking), plan)
             stored = self._stored(files)
             new = plan.text_with(stored)
@@ -276,7 +276,7 @@ class ProfileFiles:
             return tuple(problems)
         return (*problems, f"{files.profile}: is edited all the time; try again")
 
-    def _doubt(self, path: Path, plan: "_Plan") -> str | None:
+    def _accident(self, path: Path, plan: "_Plan") -> str | None:
         """Why missing lines may not have been deleted: then nothing is done or written.
 
         Unlike MEMORY.md, the file has no end mark that shows it is complete.
@@ -349,7 +349,7 @@ class _Plan:
             return None  # text of their own that looks like a field
         if in_store != agreed:
             self._add_problem(
-                f"{key} was changed both here and in the store; the line stands,"
+                f"{key} was changed both here and in the store; the line is kept,"
                 " the other value is in history"
             )
         return self._checked(key, line)
@@ -422,12 +422,12 @@ def _agree(one: str, other: str) -> bool:
 
 def _write(path: Path, text: str, before: str | None) -> bool:
     """Write the file; False where it has changed since ``before``."""
-    held = text.encode("utf-8")
-    if len(held) > limits.MAX_PROMPT_FILE_BYTES:
+    contents = text.encode("utf-8")
+    if len(contents) > limits.MAX_PROMPT_FILE_BYTES:
         raise FilesUnavailable(
             f"{path}: would be larger than the {limits.MAX_PROMPT_FILE_BYTES} bytes that a"
             " prompt file may have"
         )
     remove_drafts(path)
     known = None if before is None else before.encode("utf-8")
-    return replace_if_same(path, held, known) is not None
+    return replace_if_same(path, contents, known) is not None

@@ -64,7 +64,7 @@ def noted_user(profile: Path) -> str | None:
     return user_id if isinstance(user_id, str) else None
 
 
-def check_whose(profile: Path, user_id: str) -> None:
+def check_owner(profile: Path, user_id: str) -> None:
     """Refuse the ``USER.md`` of another user. Raises FilesUnavailable."""
     if noted_user(profile) not in (None, user_id):
         notes = notes_beside(profile).name
@@ -82,21 +82,21 @@ def read_notes(profile: Path) -> dict[str, str]:
 
 
 def _noted(profile: Path) -> dict[str, object]:
-    held = read_file(notes_beside(profile), MAX_PROMPT_FILE_BYTES)
+    contents = read_file(notes_beside(profile), MAX_PROMPT_FILE_BYTES)
     try:
-        noted = {} if held is None else json.loads(held)
+        noted = {} if contents is None else json.loads(contents)
     except (ValueError, RecursionError):
         return {}
     return noted if isinstance(noted, dict) else {}
 
 
 def write_notes(profile: Path, user_id: str, fields: Mapping[str, str]) -> None:
-    """Save the user and the hash of each field's value. The lock must be held. Raises
+    """Save the user and the hash of each field's value. The file must be locked. Raises
     FilesUnavailable."""
     noted = {_USER: user_id, _FIELDS: dict(fields)}
-    held = json.dumps(noted, ensure_ascii=False, sort_keys=True)
+    contents = json.dumps(noted, ensure_ascii=False, sort_keys=True)
     remove_drafts(notes_beside(profile))
-    replace_file(notes_beside(profile), held.encode("utf-8"))
+    replace_file(notes_beside(profile), contents.encode("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,38 +128,34 @@ class PromptFiles:
             soul = _text_of(self._folder.prompts / SOUL_FILE, problems)
             rules = _text_of(self._folder.prompts / RULES_FILE, problems)
         if user_id != GLOBAL_OWNER:
-            user = _own_text(self._folder.of(user_id).profile, user_id, problems)
+            profile = self._folder.of(user_id).profile
+            try:
+                check_owner(profile, user_id)
+                user = _text_of(profile, problems)
+            except FilesUnavailable as problem:
+                problems.append(f"left out {problem}")
         return PromptTexts(soul or "", rules or "", user or "", tuple(problems))
-
-
-def _own_text(path: Path, user_id: str, problems: list[str]) -> str | None:
-    try:
-        check_whose(path, user_id)
-    except FilesUnavailable as problem:
-        problems.append(f"left out {problem}")
-        return None
-    return _text_of(path, problems)
 
 
 def _text_of(path: Path, problems: list[str]) -> str | None:
     """The text of a file; None where there is none, or it is left out with a problem."""
     try:
-        held = read_text(path)
+        contents = read_text(path)
     except FilesUnavailable as problem:
         problems.append(f"left out {problem}")
         return None
-    return None if held is None else without_comments(held.removeprefix("\ufeff")).strip()
+    return None if contents is None else without_comments(contents.removeprefix("\ufeff")).strip()
 
 
 def read_text(path: Path) -> str | None:
     """A prompt file, byte for byte; None where there is none. Raises FilesUnavailable."""
-    held = read_file(path, limits.MAX_PROMPT_FILE_BYTES)
-    if held is None:
+    contents = read_file(path, limits.MAX_PROMPT_FILE_BYTES)
+    if contents is None:
         return None
     try:
-        text = held.decode("utf-8")
+        text = contents.decode("utf-8")
     except UnicodeDecodeError as problem:
-        line = held.count(b"\n", 0, problem.start) + 1
+        line = contents.count(b"\n", 0, problem.start) + 1
         raise FilesUnavailable(f"{path}: is not UTF-8 text (line {line})") from None
     if "\x00" in text:
         raise FilesUnavailable(f"{path}: holds NUL characters")

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +26,7 @@ from ricordo.errors import (
     StorageError,
     StorageUnavailable,
 )
-from ricordo.files.disk import file_errors, settle
+from ricordo.files.disk import file_errors, sync_folder, try_lock
 from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import BackupReport
@@ -173,30 +174,26 @@ def read_manifest(connection: sa.Connection, path: str) -> Manifest:
     """
     if not has_manifest(connection):
         raise InvalidBackup(f"{path}: is not a backup that ricordo made")
+    damaged = InvalidBackup(f"{path}: its manifest is damaged, or was changed")
     rows = connection.exec_driver_sql(_SELECT).all()
     if len(rows) != 1 or _hash(str(rows[0][0])) != rows[0][1]:
-        raise InvalidBackup(f"{path}: what the backup says of itself is damaged, or was changed")
+        raise damaged
     try:
-        return _parsed(json.loads(rows[0][0]), path)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InvalidBackup(
-            f"{path}: what the backup says of itself is damaged, or was changed"
-        ) from None
-
-
-def _parsed(said: dict[str, Any], path: str) -> Manifest:
-    if said["format"] > FORMAT:
-        raise DatabaseTooNew(
-            f"{path}: a backup of format {said['format']}, made by ricordo {said['version']};"
-            f" this one knows up to {FORMAT}: upgrade the package"
+        document = json.loads(rows[0][0])
+        if document["format"] > FORMAT:
+            raise DatabaseTooNew(
+                f"{path}: a backup of format {document['format']}, made by ricordo"
+                f" {document['version']}; this one knows up to {FORMAT}: upgrade the package"
+            )
+        return Manifest(
+            version=str(document["version"]),
+            schema=str(document["schema"]),
+            made_at=datetime.fromisoformat(document["made_at"]),
+            database=str(document["database"]),
+            tables={name: TableSum(**one) for name, one in document["tables"].items()},
         )
-    return Manifest(
-        version=str(said["version"]),
-        schema=str(said["schema"]),
-        made_at=datetime.fromisoformat(said["made_at"]),
-        database=str(said["database"]),
-        tables={name: TableSum(**one) for name, one in said["tables"].items()},
-    )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise damaged from None
 
 
 def _hash(document: str) -> str:
@@ -260,8 +257,15 @@ def verified(database: Database, path: Path) -> Manifest:
         if damage is not None:
             raise InvalidBackup(f"{path}: the backup is damaged ({damage})")
         if reading.connection.exec_driver_sql(_NOT_OURS).first() is not None:
-            raise InvalidBackup(f"{path}: holds something that is not ricordo's")
-        _compare(manifest.tables, sums_of(reading.connection), path)
+            raise InvalidBackup(f"{path}: has something that is not ricordo's")
+        written, found = manifest.tables, sums_of(reading.connection)
+        differing = sorted(
+            name for name in {*written, *found} if written.get(name) != found.get(name)
+        )
+        if differing:
+            raise InvalidBackup(
+                f"{path}: is damaged, or was changed since, in {', '.join(differing)}"
+            )
     return manifest
 
 
@@ -304,12 +308,6 @@ def _backup_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def _compare(said: Mapping[str, TableSum], found: Mapping[str, TableSum], path: Path) -> None:
-    differing = sorted(name for name in {*said, *found} if said.get(name) != found.get(name))
-    if differing:
-        raise InvalidBackup(f"{path}: is damaged, or was changed since, in {', '.join(differing)}")
-
-
 def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
     """Copy all rows of every table, referenced tables first.
 
@@ -341,15 +339,10 @@ def _pages(source: sa.Connection, table: sa.Table) -> Iterator[Sequence[Mapping[
     with source.execute(wanted.execution_options(yield_per=at_once)) as found:
         for page in found.mappings().partitions():
             rows = [dict(row) for row in page]
-            for name in vectors:
-                _decode(source, rows, name)
+            for row, name in product(rows, vectors):
+                if row[name] is not None:
+                    row[name] = matrix_of(source, [row[name]])[0]
             yield rows
-
-
-def _decode(source: sa.Connection, rows: list[dict[str, Any]], name: str) -> None:
-    for row in rows:
-        if row[name] is not None:
-            row[name] = matrix_of(source, [row[name]])[0]
 
 
 def _copied(table: sa.Table) -> sa.ColumnElement[bool]:
@@ -358,13 +351,6 @@ def _copied(table: sa.Table) -> sa.ColumnElement[bool]:
 
 # A draft is locked while it is written. One without a lock was left by a killed process; the next
 # backup removes it.
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    CAN_FLOCK = False
-else:
-    CAN_FLOCK = True
 
 
 @contextlib.contextmanager
@@ -377,7 +363,7 @@ def draft_beside(path: Path) -> Iterator[Path]:
         draft = path.parent / f"{start}{secrets.token_hex(8)}{_ENDING}"
         handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
     try:
-        _try_lock(handle)
+        try_lock(handle)
         yield draft
     finally:
         os.close(handle)
@@ -407,7 +393,7 @@ def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
         require_free(path, force=force)
         if force or not _link(draft, path):
             draft.replace(path)
-        settle(path.parent)
+        sync_folder(path.parent)
 
 
 def require_free(path: Path, *, force: bool) -> None:
@@ -445,22 +431,11 @@ def _remove_left(folder: Path, start: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             handle = os.open(left, os.O_RDWR)
             try:
-                is_abandoned = _try_lock(handle)
+                is_abandoned = try_lock(handle)
             finally:
                 os.close(handle)
             if is_abandoned:
                 _remove(left)
-
-
-def _try_lock(handle: int) -> bool:
-    """Lock an open file; False where another process has, or locks are not supported."""
-    if not CAN_FLOCK:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _remove(draft: Path) -> None:
@@ -481,7 +456,9 @@ def make_backup(
     """
     require_free(path, force=force)
     made_at = database.clock()  # everything acknowledged by now is in the backup
-    schema = _schema_of(database)
+    schema = version_of(database)
+    if schema is None:
+        raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
     with draft_beside(path) as draft:
         if isinstance(database.backend, SqliteBackend):
             with database.our_errors():
@@ -493,13 +470,6 @@ def make_backup(
     return reported(path, manifest)
 
 
-def _schema_of(database: Database) -> str:
-    schema = version_of(database)
-    if schema is None:
-        raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
-    return schema
-
-
 def _copy_from_server(database: Database, draft: Path, schema: str, open_file: FileOpener) -> None:
     """Copy every row of one snapshot into a new SQLite store."""
     if schema != HEAD:
@@ -508,7 +478,11 @@ def _copy_from_server(database: Database, draft: Path, schema: str, open_file: F
             " run ricordo migrate first, or make a dump with PostgreSQL's own pg_dump"
         )
     with database.read_all() as reading, opened(draft, Use.DRAFT, open_file) as copy:
-        _require_every_row(database, reading.connection)
+        if database.backend.hides_rows(reading.connection):
+            raise AccessDenied(
+                f"{database.backend.location}: row-level security binds this role, which must not"
+                " be trusted with everybody's rows: make backups as the role that owns the tables"
+            )
         upgrade(copy)
         with copy.transaction() as target:
             copy_rows(reading.connection, target)
@@ -516,15 +490,7 @@ def _copy_from_server(database: Database, draft: Path, schema: str, open_file: F
             # As of now, after the snapshot: never lower than an id in it.
             copy.backend.go_on_after(target, database.backend.ids_given(reading.connection))
             if count_rows(reading.connection) != count_rows(target):
-                raise StorageError(f"{database.backend.location}: rows were lost on the way")
-
-
-def _require_every_row(database: Database, connection: sa.Connection) -> None:
-    if database.backend.hides_rows(connection):
-        raise AccessDenied(
-            f"{database.backend.location}: row-level security binds this role, which must not be"
-            " trusted with everybody's rows: make backups as the role that owns the tables"
-        )
+                raise StorageError(f"{database.backend.location}: rows are missing in the copy")
 
 
 def _sealed(

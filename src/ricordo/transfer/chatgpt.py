@@ -8,7 +8,6 @@ message may be missing, as they are in exports of different years.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,7 +19,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import JsonObject, is_kept
-from ricordo.transfer.merge import FoundThread, ImportedData
+from ricordo.transfer.merge import ImportedData
 
 THEME: Final = "chatgpt"
 _EVERYBODY: Final = "all"
@@ -107,7 +106,8 @@ class CustomInstructions:
         at = message.created_at or conversation_at
         for field in _FIELDS:
             text = _text_of(field, message)
-            if text and self._is_newer(field, at):
+            newest = self._newest.get(field)
+            if text and (newest is None or (at or _LONG_AGO) > (newest.at or _LONG_AGO)):
                 self._newest[field] = _Version(at, text)
 
     def add_to(self, found: ImportedData) -> None:
@@ -125,10 +125,6 @@ class CustomInstructions:
                     )
                 )
 
-    def _is_newer(self, field: _Field, at: datetime | None) -> bool:
-        present = self._newest.get(field)
-        return present is None or (at or _LONG_AGO) > (present.at or _LONG_AGO)
-
 
 def _text_of(field: _Field, message: ChatGptMessage) -> str:
     bare = foreign_files.object_or_empty(message.metadata.get("user_context_message_data"))
@@ -138,13 +134,6 @@ def _text_of(field: _Field, message: ChatGptMessage) -> str:
     explained = foreign_files.text(message.content.get(field.in_content))
     own_words = _USERS_OWN_WORDS.search(explained)
     return own_words[1].strip() if own_words else explained
-
-
-@dataclass(frozen=True, slots=True)
-class _Conversation:
-    thread_id: str
-    title: str | None
-    created_at: datetime | None
 
 
 def fits(data: object) -> bool:
@@ -162,42 +151,50 @@ def read(path: Path) -> Iterator[ImportedData]:
     for document in foreign_files.documents(path, MEMBERS):
         entries = foreign_files.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
-            found = ImportedData()
             place = f"{document.place}, conversation {number}"
-            _read_conversation(found, instructions, place, foreign_files.an_object(place, entry))
-            yield found
+            yield _conversation(instructions, place, foreign_files.an_object(place, entry))
     last = ImportedData()
     instructions.add_to(last)
     yield last
 
 
-def _read_conversation(
-    found: ImportedData, instructions: CustomInstructions, place: str, entry: JsonObject
-) -> None:
-    conversation = _described(place, entry)
+def _conversation(instructions: CustomInstructions, place: str, entry: JsonObject) -> ImportedData:
+    found = ImportedData()
+    thread_id = foreign_files.thread_id("chatgpt", entry.get("conversation_id") or entry.get("id"))
+    if thread_id is None:
+        raise ImportFailed(f"{place}: no usable 'conversation_id' or 'id'")
+    title = foreign_files.title(entry.get("title"))
+    created_at = foreign_files.moment(entry.get("create_time"))
     turns: list[NewTurn] = []
     for message in _messages_seen(found, place, entry):
         if message.holds_instructions:
-            instructions.note(message, conversation.created_at)
+            instructions.note(message, created_at)
         elif message.is_saved_memory:
-            _keep_saved(found, conversation, message)
+            for line in filter(None, map(str.strip, message.text.splitlines())):
+                if is_kept(found, line, limits.MAX_CONTENT_CHARS):
+                    memory = NewMemory(
+                        content=line,
+                        type=MemoryType.FACT,
+                        theme=THEME,
+                        source=Source.IMPORT,
+                        source_context=title,
+                        thread_id=thread_id,
+                        message_id=message.id,
+                        created_at=message.created_at or created_at,
+                    )
+                    found.memories.append(memory)
         elif (reason := message.reason_to_skip()) is not None:
             found.skipped[reason] += 1
-        else:
-            _keep_turn(found, turns, message)
-    if turns:
-        found.threads.append(FoundThread(conversation.thread_id, conversation.title, turns))
-    else:
-        found.skipped["conversations without text"] += 1
-
-
-def _described(place: str, entry: JsonObject) -> _Conversation:
-    given = entry.get("conversation_id") or entry.get("id")
-    thread_id = foreign_files.thread_id("chatgpt", given)
-    if thread_id is None:
-        raise ImportFailed(f"{place}: no usable 'conversation_id' or 'id'")
-    created_at = foreign_files.moment(entry.get("create_time"))
-    return _Conversation(thread_id, foreign_files.title(entry.get("title")), created_at)
+        elif is_kept(found, message.text, limits.MAX_TURN_CHARS):
+            turn = NewTurn(
+                role=message.role,
+                content=message.text,
+                at=message.created_at,
+                message_id=message.id,
+            )
+            turns.append(turn)
+    found.add_thread(thread_id, title, turns)
+    return found
 
 
 def _messages_seen(found: ImportedData, place: str, entry: JsonObject) -> Iterator[ChatGptMessage]:
@@ -217,33 +214,3 @@ def _messages_seen(found: ImportedData, place: str, entry: JsonObject) -> Iterat
     for node_id, node in reversed(branch.items()):
         if isinstance(node.get("message"), dict):  # the root of the tree has none
             yield ChatGptMessage(node_id, node["message"])
-
-
-def _keep_saved(found: ImportedData, conversation: _Conversation, message: ChatGptMessage) -> None:
-    for line in message.text.splitlines():
-        content = line.strip()
-        if content and is_kept(found, content, limits.MAX_CONTENT_CHARS):
-            found.memories.append(
-                NewMemory(
-                    content=content,
-                    type=MemoryType.FACT,
-                    theme=THEME,
-                    source=Source.IMPORT,
-                    source_context=conversation.title,
-                    thread_id=conversation.thread_id,
-                    message_id=message.id,
-                    created_at=message.created_at or conversation.created_at,
-                )
-            )
-
-
-def _keep_turn(found: ImportedData, turns: list[NewTurn], message: ChatGptMessage) -> None:
-    if is_kept(found, message.text, limits.MAX_TURN_CHARS):
-        turns.append(
-            NewTurn(
-                role=message.role,
-                content=message.text,
-                at=message.created_at,
-                message_id=message.id,
-            )
-        )

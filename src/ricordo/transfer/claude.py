@@ -20,7 +20,7 @@ from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
 from ricordo.transfer.markdown import BlockKind, blocks
-from ricordo.transfer.merge import FoundThread, ImportedData
+from ricordo.transfer.merge import ImportedData
 
 _FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
 
@@ -100,44 +100,31 @@ def read(path: Path) -> Iterator[ImportedData]:
             continue
         entries = foreign_files.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
-            found = ImportedData()
             place = f"{document.place}, conversation {number}"
-            _read_conversation(found, place, foreign_files.an_object(place, entry))
-            yield found
+            yield _conversation(place, foreign_files.an_object(place, entry))
 
 
-def _read_conversation(found: ImportedData, place: str, entry: JsonObject) -> None:
+def _conversation(place: str, entry: JsonObject) -> ImportedData:
+    found = ImportedData()
     thread_id = foreign_files.thread_id("claude", entry.get("uuid"))
     if thread_id is None:
         raise ImportFailed(f"{place}: no usable 'uuid'")
     messages = foreign_files.a_list(f"{place}, 'chat_messages'", entry.get("chat_messages"))
     turns: list[NewTurn] = []
     for number, message in enumerate(messages, start=1):
-        where = f"{place}, message {number}"
-        _keep_turn(found, turns, foreign_files.an_object(where, message))
-    if turns:
-        found.threads.append(FoundThread(thread_id, foreign_files.title(entry.get("name")), turns))
-    else:
-        found.skipped["conversations without text"] += 1
-
-
-def _keep_turn(found: ImportedData, turns: list[NewTurn], message: JsonObject) -> None:
-    for name in ("attachments", "files"):
-        found.skipped["attachments"] += len(foreign_files.list_or_empty(message.get(name)))
-    role = _ROLE_OF_SENDER.get(foreign_files.text(message.get("sender")))
-    if role is None:
-        found.skipped["other messages"] += 1
-        return
-    content = _text_of(message)
-    if is_kept(found, content, limits.MAX_TURN_CHARS):
-        turns.append(
-            NewTurn(
-                role=role,
-                content=content,
-                at=foreign_files.moment(message.get("created_at")),
-                message_id=foreign_files.reference(message.get("uuid")),
-            )
-        )
+        given = foreign_files.an_object(f"{place}, message {number}", message)
+        for name in ("attachments", "files"):
+            found.skipped["attachments"] += len(foreign_files.list_or_empty(given.get(name)))
+        role = _ROLE_OF_SENDER.get(foreign_files.text(given.get("sender")))
+        content = _text_of(given)
+        if role is None:
+            found.skipped["other messages"] += 1
+        elif is_kept(found, content, limits.MAX_TURN_CHARS):
+            at = foreign_files.moment(given.get("created_at"))
+            message_id = foreign_files.reference(given.get("uuid"))
+            turns.append(NewTurn(role=role, content=content, at=at, message_id=message_id))
+    found.add_thread(thread_id, foreign_files.title(entry.get("name")), turns)
+    return found
 
 
 def _text_of(message: JsonObject) -> str:

@@ -22,7 +22,7 @@ _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-{2,})\s*")
 _RULE: Final = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _BULLET: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+(?P<text>.*))?")
-_TASK_BOX: Final = re.compile(r"\[[ xX]\](?:\s+|$)")
+_TASK_BOX: Final = re.compile(r"\A\[[ xX]\](?:\s+|$)")
 _FENCE: Final = re.compile(r"\s*(?P<mark>`{3,}(?=[^`]*$)|~{3,})")
 
 
@@ -87,7 +87,8 @@ class _Scanner:
     def take(self, line: str) -> Iterator[MarkdownBlock]:
         """The block that this line ends, if any."""
         if self._kind is BlockKind.CODE:
-            if _closes(self._fence, line):
+            mark = line.strip()
+            if len(mark) >= len(self._fence) and not mark.strip(self._fence[0]):
                 yield from self.close()
         elif fence := _FENCE.match(line):
             yield from self._open(BlockKind.CODE, "")
@@ -99,7 +100,9 @@ class _Scanner:
             self._heading = self._lines[0]
             self._kind = None
         elif self._continues(line):
-            self._append(line.strip())
+            if self._chars <= MAX_CONTENT_CHARS:  # otherwise it is too long to be kept already
+                self._lines.append(line.strip())
+                self._chars += len(self._lines[-1]) + 1
         else:
             yield from self._start(line)
 
@@ -116,15 +119,9 @@ class _Scanner:
         elif _RULE.fullmatch(line):
             yield from self.close()
         elif bullet := _BULLET.fullmatch(line):
-            yield from self._open(BlockKind.BULLET, _without_task_box(bullet["text"] or ""))
+            yield from self._open(BlockKind.BULLET, _TASK_BOX.sub("", bullet["text"] or ""))
         else:
             yield from self._open(BlockKind.PARAGRAPH, line)
-
-    def _append(self, line: str) -> None:
-        """Append to the open block, unless it is too long to be kept already."""
-        if self._chars <= MAX_CONTENT_CHARS:
-            self._lines.append(line)
-            self._chars += len(line) + 1
 
     def _open(self, kind: BlockKind, first_line: str) -> Iterator[MarkdownBlock]:
         yield from self.close()
@@ -144,31 +141,18 @@ class _Scanner:
         return self._kind is BlockKind.PARAGRAPH
 
 
-def _closes(fence: str, line: str) -> bool:
-    mark = line.strip()
-    return len(mark) >= len(fence) and not mark.strip(fence[0])
-
-
-def _without_task_box(text: str) -> str:
-    box = _TASK_BOX.match(text)
-    return text[box.end() :] if box else text
-
-
 def _heading_of(line: str) -> str | None:
     """The text of a heading or of a line in bold; None for any other line."""
     marker = _HEADING.match(line)
     if marker is None:
-        return _bold_of(line.strip().rstrip(":"))
+        bold = line.strip().rstrip(":")
+        mark, inner = bold[:2], bold[2:-2].strip()
+        is_bold = len(bold) > 4 and mark in ("**", "__") and bold.endswith(mark)
+        return inner.rstrip(":") if is_bold and mark not in inner else None
     name = line[marker.end() :].strip()
     bare = name.rstrip("#")
     is_closed = not bare or bare[-1].isspace()
     return (bare if is_closed else name).strip(" \t*_")
-
-
-def _bold_of(line: str) -> str | None:
-    inner = line[2:-2].strip()
-    is_bold = len(line) > 4 and line[:2] == line[-2:] and line[:2] in ("**", "__")
-    return inner.rstrip(":") if is_bold and line[:2] not in inner else None
 
 
 def fits(path: Path) -> bool:

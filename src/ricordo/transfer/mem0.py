@@ -4,7 +4,7 @@ JSON that is a list of memories, or an object with that list under ``results`` o
 text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -35,23 +35,26 @@ def read(path: Path) -> Iterator[ImportedData]:
     """The memories of one mem0 user. Raises ImportFailed."""
     users: set[str] = set()
     yield from in_batches(_found(path, users))
-    _check_one_user(path, sorted(users))
+    if len(users) > 1:
+        more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
+        raise ImportFailed(
+            f"{path}: memories of {len(users)} users"
+            f" ({', '.join(sorted(users)[:_SHOWN_USERS])}{more});"
+            " split the file and import each user's part for that user"
+        )
 
 
 def _found(path: Path, users: set[str]) -> Iterator[ImportedData]:
     for number, entry in enumerate(_listed(path, foreign_files.document(path).data), start=1):
-        given = foreign_files.an_object(_place(path, number), entry)
+        place = f"{path}, memory {number}"
+        given = foreign_files.an_object(place, entry)
         if given.get("user_id") is not None:
             users.add(foreign_files.text(str(given["user_id"])))
         found = ImportedData()
-        content = foreign_files.text(_content(_place(path, number), given))
+        content = foreign_files.text(_content(place, given))
         if is_kept(found, content, limits.MAX_CONTENT_CHARS):
             found.memories.append(_memory(content, given))
         yield found
-
-
-def _place(path: Path, number: int) -> str:
-    return f"{path}, memory {number}"
 
 
 def _listed(path: Path, data: object) -> Iterable[object]:
@@ -61,16 +64,6 @@ def _listed(path: Path, data: object) -> Iterable[object]:
         if name in data:
             return foreign_files.a_list(f"{path}, {name!r}", data[name])
     raise ImportFailed(f"{path}: an object without {' or '.join(map(repr, _LIST_FIELDS))}")
-
-
-def _check_one_user(path: Path, users: Sequence[str]) -> None:
-    if len(users) <= 1:
-        return
-    more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
-    raise ImportFailed(
-        f"{path}: memories of {len(users)} users ({', '.join(users[:_SHOWN_USERS])}{more}); "
-        "split the file and import each user's part for that user"
-    )
 
 
 def _content(place: str, entry: JsonObject) -> str:

@@ -145,6 +145,13 @@ class ImportedData:
     proposals: list[StoredProposal] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
+    def add_thread(self, thread_id: str, title: str | None, turns: list[NewTurn]) -> None:
+        """Add a conversation of another system, unless nothing of it can be stored."""
+        if turns:
+            self.threads.append(FoundThread(thread_id, title, turns))
+        else:
+            self.skipped["conversations without text"] += 1
+
 
 def merge_findings(
     database: Database,

@@ -72,9 +72,6 @@ def restore_backup(
 _Restored = tuple[Manifest, bool, dict[str, int]]
 
 
-# -- into a file
-
-
 def _into_file(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
     backend = target.backend
     assert isinstance(backend, SqliteBackend)
@@ -82,25 +79,23 @@ def _into_file(target: Database, path: Path, open_file: FileOpener, replace: boo
         recognised(backup, path)
     make_folder(backend.path.parent)
     with _up_to_date_copy(path, backend.path, open_file) as (copy, manifest):
-        held = _FormerState()
-        if _is_made(backend.path):
+        former = _FormerState()
+        with file_errors(backend.path):
+            exists = backend.path.exists() and backend.path.stat().st_size > 0
+        if exists:
             with target.our_errors():
                 backend.require_alone()
-            held = _former_state(target)
-        _require_empty(target, held, replace)
+            former = _former_state(target)
+        _require_empty(target, former, replace)
         with copy.transaction() as connection:
-            _continue_from(copy, connection, held)
+            _continue_from(copy, connection, former)
             rows = count_rows(connection)
         assert isinstance(copy.backend, SqliteBackend)
         with target.our_errors():
             backend.take_over(copy.backend)
-    _check_counts(target, rows)
-    return manifest, held.anything, rows
-
-
-def _is_made(path: Path) -> bool:
-    with file_errors(path):
-        return path.exists() and path.stat().st_size > 0
+    with target.read_all() as reading:
+        _require_same(target, rows, count_rows(reading.connection))
+    return manifest, former.anything, rows
 
 
 @contextlib.contextmanager
@@ -118,22 +113,23 @@ def _up_to_date_copy(
             yield copy, manifest
 
 
-# -- into a server
-
-
 def _into_server(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
     with _present_backup(path, open_file) as (backup, manifest):
         _require_empty(target, _former_state(target), replace)
         upgrade(target)
         with backup.read_all() as reading, target.transaction() as connection:
-            held = _truncate(target, connection, replace)
+            target.backend.claim_tables(connection)
+            former = _read_state(target, connection)
+            _require_empty(target, former, replace)
+            names = ", ".join(table.name for table in metadata.sorted_tables)
+            connection.exec_driver_sql(f"TRUNCATE {names}")
             copy_rows(reading.connection, connection)
             given = backup.backend.ids_given(reading.connection)
             target.backend.go_on_after(connection, given)
-            _continue_from(target, connection, held)
+            _continue_from(target, connection, former)
             rows = count_rows(reading.connection)
             _require_same(target, rows, count_rows(connection))
-    return manifest, held.anything, rows
+    return manifest, former.anything, rows
 
 
 @contextlib.contextmanager
@@ -146,19 +142,6 @@ def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Databas
             return
     with _up_to_date_copy(path, path, open_file) as found:
         yield found
-
-
-def _truncate(target: Database, connection: sa.Connection, replace: bool) -> _FormerState:
-    """Empty the tables of a server; returns its former state."""
-    target.backend.claim_tables(connection)
-    held = _read_state(target, connection)
-    _require_empty(target, held, replace)
-    names = ", ".join(table.name for table in metadata.sorted_tables)
-    connection.exec_driver_sql(f"TRUNCATE {names}")
-    return held
-
-
-# -- into either
 
 
 def _former_state(target: Database) -> _FormerState:
@@ -196,27 +179,22 @@ def _last_stamp(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.max(users.c.index_stamp))).scalar() or 0
 
 
-def _require_empty(target: Database, held: _FormerState, replace: bool) -> None:
-    if held.anything and not replace:
+def _require_empty(target: Database, former: _FormerState, replace: bool) -> None:
+    if former.anything and not replace:
         raise StoreNotEmpty(
-            f"{target.backend.location} holds something already: restore into an empty store, or"
+            f"{target.backend.location} is not empty: restore into an empty store, or"
             " replace all that is in this one"
         )
 
 
-def _continue_from(restored: Database, connection: sa.Connection, held: _FormerState) -> None:
+def _continue_from(restored: Database, connection: sa.Connection, former: _FormerState) -> None:
     """Never reuse an id of the former contents, and invalidate indexes of it in other processes."""
-    restored.backend.go_on_after(connection, held.ids)
+    restored.backend.go_on_after(connection, former.ids)
     now = int(restored.clock().timestamp() * 1_000_000)  # like the first stamp of every user
-    stamp = max(now, held.last_stamp, _last_stamp(connection)) + 1
+    stamp = max(now, former.last_stamp, _last_stamp(connection)) + 1
     connection.execute(sa.update(users).values(index_stamp=stamp, index_epoch=stamp))
-
-
-def _check_counts(target: Database, rows: dict[str, int]) -> None:
-    with target.read_all() as reading:
-        _require_same(target, rows, count_rows(reading.connection))
 
 
 def _require_same(target: Database, wanted: dict[str, int], found: dict[str, int]) -> None:
     if wanted != found:
-        raise StorageError(f"{target.backend.location}: rows were lost on the way")
+        raise StorageError(f"{target.backend.location}: rows are missing in the copy")
