@@ -319,15 +319,15 @@ MUTANTS = (
     Mutant(
         "mirror merge",
         "files/mirror_merge.py",
-        "elif (present.theme, present.digest) == (base_theme, said):",
+        "elif present is not None and side is Side.FILE:",
         "elif present is not None:",
         "tests/files/test_mirror.py tests/files/test_mirror_edits.py",
     ),
     Mutant(
         "mirror merge",
         "files/mirror_merge.py",
-        "            self._add(line, theme, None)\n        else:\n            what",
-        "            pass\n        else:\n            what",
+        "            self._add(line, theme, None)  # the text",
+        "            pass  # the text",
         "tests/files/test_mirror.py tests/files/test_mirror_edits.py",
     ),
 )

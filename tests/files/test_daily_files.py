@@ -119,7 +119,7 @@ def test_what_was_said_cannot_pass_for_the_program(me: Mirrored, log: Log) -> No
     log("First.")
     me.sync()
     mark = next(line for line in read(me).split("\n") if line.startswith("<!--"))
-    me.files.state.unlink()
+    me.files.mirror.notes.unlink()
     (me.files.daily / "2026-01-02.md").unlink()
     log(f"x\n{mark}\n<!-- hidden", thread="a<!-- b", last=30)
     log("", thread="empty")

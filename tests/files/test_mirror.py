@@ -456,7 +456,7 @@ def test_a_copy_that_is_not_known_deletes_nothing(ana: Mirrored, lost: str) -> N
     if lost == "header":
         ana.write("## " + ana.text.split("## ", 1)[1])
     else:
-        ana.files.state.write_text("{")
+        ana.files.mirror.notes.write_text("{")
     ana.edit(("- [1] Prefers tea\n", ""), ("Porto", "Faro"), ("## pets", "## animals"))
     report = ana.sync()
     assert (report.forgotten, report.changed, report.moved) == ((), (), ())

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from ricordo import InvalidValue, Memory
 from ricordo.files.folder import FilesFolder, folder_name
 from ricordo.files.mirror_text import (
-    Unreadable,
     as_written,
     decoded,
     header,
     in_one_line,
     read_mirror,
 )
+from ricordo.files.sync import Unreadable
 from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from tests.files.mirrors import Mirrored, places

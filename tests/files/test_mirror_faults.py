@@ -214,7 +214,7 @@ def test_a_write_that_fails_leaves_the_file(me: Mirrored) -> None:
 @pytest.mark.requirement("files.mirror")
 def test_who_waits_too_long_is_told(me: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ricordo.limits.MIRROR_LOCK_SECONDS", 0.05)
-    with locked(me.files.lock, 0):
+    with locked(me.files.mirror.lock, 0):
         with pytest.raises(FilesUnavailable, match="another process is syncing these files"):
             me.sync()
         me.user.add("New")
@@ -256,7 +256,7 @@ def test_a_folder_that_cannot_be_made_is_named(
 
 
 ODD_NOTES: dict[str, list[dict[str, object]]] = {
-    "state": [
+    "notes": [
         {"daily_since": "yesterday"},
         {"daily_reached": []},
         {"daily_reached": {"\ud800": 1}},
@@ -278,7 +278,7 @@ ODD_NOTES: dict[str, list[dict[str, object]]] = {
 @pytest.mark.requirement("files.mirror")
 @pytest.mark.parametrize("name", ODD_NOTES)
 def test_notes_that_are_damaged_cost_nothing(me: Mirrored, name: str) -> None:
-    path: Path = getattr(me.files, name)
+    path = me.files.mirror.notes if name == "notes" else me.files.seen
     noted = json.loads(path.read_text())
     spoiled = ["", "{", "[]", '{"version": 1}', '{"version": 9}', "null"]
     for text in [*spoiled, *(json.dumps({**noted, **odd}) for odd in ODD_NOTES[name])]:

@@ -238,7 +238,7 @@ def test_files_that_were_kept_for_another_user_stay_theirs(
     ana.user.add("Likes tea")
     profile, mirrored = ana.files.profile.read_bytes(), ana.path.read_bytes()
 
-    with pytest.raises(FilesUnavailable, match="is the mirror of another user; move it away"):
+    with pytest.raises(FilesUnavailable, match="is another user.s; move it away"):
         ana.sync()
     context = ana.user.context("hi", modes="tools,recall,summary", threshold=0.0)
     assert "Zanzibar" not in str(context.messages)

@@ -203,7 +203,7 @@ def test_a_file_without_its_last_line_locks_nobody_out(store: Memory) -> None:
 
 def test_a_copy_from_before_there_were_last_lines_is_read(store: Memory) -> None:
     watch = Watch(store, 3)
-    state = watch.me.files.state
+    state = watch.me.files.mirror.notes
     state.write_text(state.read_text().replace('"ended_from": 1,', ""))
     text = watch.me.text.replace("Fact 1", "Fact one")
     watch.save(text.split("\n<!-- ricordo mirror, end")[0].encode())

@@ -188,6 +188,18 @@ def test_half_of_a_file_forgets_nothing_and_is_not_written(
     assert len(ana.list(status="deleted")) == 0
 
 
+def test_a_value_that_is_still_being_written_is_waited_for(
+    ana: UserMemory, user_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(ana, city="Bekasi")
+    whole = said(user_file).replace("Bekasi", "Porto Alegre")
+    save(user_file, whole.replace("Porto Alegre", "Porto"))
+    monkeypatch.setattr(time, "sleep", lambda _: save(user_file, whole))
+    assert values(ana) == {"city": "Porto Alegre"}
+    assert [change.event for change in ana.changes().changes].count("SUPERSEDE") <= 1
+    assert said(user_file) == whole
+
+
 def test_many_fields_that_are_gone_at_once_are_asked_about(
     ana: UserMemory, user_file: Path
 ) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ricordo import Memory
 from ricordo.errors import RicordoError
+from ricordo.files.folder import UserFiles
 from ricordo.files.mirror_merge import Notes
 from ricordo.files.mirror_text import (
     ShownMemory,
-    Unreadable,
     as_written,
     body,
     decoded,
@@ -26,6 +26,7 @@ from ricordo.files.mirror_text import (
 )
 from ricordo.files.profile import field_lines, with_fields
 from ricordo.files.prompt_files import comment_spans, without_comments
+from ricordo.files.sync import Unreadable
 from tests.files.mirrors import Mirrored
 from tests.fuzz.mutating import (
     altered,
@@ -107,7 +108,7 @@ def test_every_line_of_a_mirror_is_a_memory_or_left_over_and_none_is_both(text: 
 def test_bytes_are_a_mirror_or_unreadable(held: bytes) -> None:
     with contextlib.suppress(Unreadable):
         text = decoded(held)
-        notes = Notes("ana", series="0a1b", newest=3)
+        notes = Notes(series="0a1b", newest=3)
         found = read_mirror(text, {})
         assert notes.base(found.copy) in (None, {})
 
@@ -123,17 +124,18 @@ def test_bytes_are_a_mirror_or_unreadable(held: bytes) -> None:
 def test_notes_that_others_wrote_are_read_or_begun_anew_and_can_be_saved(
     tmp_path: Path, held: bytes
 ) -> None:
-    path = tmp_path / "notes.json"
-    path.write_bytes(held)
+    file = UserFiles("ana", tmp_path / "USER.md", tmp_path).mirror
+    file.notes.write_bytes(held)
     try:
-        notes = Notes.load(path, "ana")
+        file.check_owner()
     except RicordoError:  # another user's
         return
+    notes = Notes.load(file)
     notes.base(notes.copy)
     notes.begin_copy(digests(SHOWN))
     notes.note_logged([("k", 1, datetime(2026, 1, 1, tzinfo=UTC))])
-    notes.save(path)
-    again = Notes.load(path, "ana")
+    notes.save(file)
+    again = Notes.load(file)
     assert (again.copy, again.lines) == (notes.copy, notes.lines)
     base = again.base(again.copy)
     assert base == digests(SHOWN)

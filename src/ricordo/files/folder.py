@@ -1,7 +1,6 @@
 """The layout of the home folder: prompts, profiles and mirrors."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from urllib.parse import unquote_to_bytes
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, RicordoError
-from ricordo.files.disk import folder_names, read_file
+from ricordo.files.disk import folder_names
+from ricordo.files.sync import SyncedFile
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER
 
@@ -45,19 +45,32 @@ class UserFiles:
         return self.memory / "daily"
 
     @property
-    def state(self) -> Path:
-        """The notes of the mirror's last write."""
-        return self.memory / ".mirror.json"
-
-    @property
     def seen(self) -> Path:
         """The state at the last sync, to see quickly whether there is anything to do."""
         return self.memory / ".mirror.seen.json"
 
     @property
-    def lock(self) -> Path:
-        """Held while the mirror is synced."""
-        return self.memory / ".mirror.lock"
+    def mirror(self) -> SyncedFile:
+        """``MEMORY.md``, its lock and its notes."""
+        return SyncedFile(
+            self.user_id,
+            self.memory_file,
+            lock=self.memory / ".mirror.lock",
+            notes=self.memory / ".mirror.json",
+            max_bytes=limits.MAX_MIRROR_FILE_BYTES,
+        )
+
+    @property
+    def profile_sync(self) -> SyncedFile:
+        """``USER.md``, its lock and its notes: the user, and hashes of the values, which show that
+        a line or a memory has changed without leaking either."""
+        return SyncedFile(
+            self.user_id,
+            self.profile,
+            lock=self.profile.with_name(".profile.lock"),
+            notes=self.profile.with_name(".profile.json"),
+            max_bytes=limits.MAX_PROMPT_FILE_BYTES,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +116,12 @@ class FilesFolder:
         """The user of a folder by the notes of its mirror: a long name does not say."""
         if _CUT_SIGN not in name:
             return None
-        notes = UserFiles("", Path(), self.top / _PEOPLE / name / "memory").state
-        user_id = noted_user(notes)
-        return user_id if user_id is not None and folder_name(user_id) == name else None
+        files = UserFiles("", Path(), self.top / _PEOPLE / name / "memory")
+        try:
+            user_id = checks.user_id(files.mirror.noted_user())
+        except RicordoError:
+            return None
+        return user_id if folder_name(user_id) == name else None
 
 
 def folder_name(user_id: str) -> str:
@@ -123,16 +139,6 @@ def folder_name(user_id: str) -> str:
         return name
     digest = hashlib.blake2b(stored, digest_size=16).hexdigest()
     return f"{_BROKEN_ESCAPE.sub('', name[:_CUT_NAME_CHARS])}{_CUT_SIGN}{digest}"
-
-
-def noted_user(notes: Path) -> str | None:
-    """The user of a mirror, by its notes."""
-    try:
-        contents = read_file(notes, limits.MAX_MIRROR_FILE_BYTES)
-        noted = None if contents is None else json.loads(contents)
-        return checks.user_id(noted["user"]) if isinstance(noted, dict) else None
-    except (RicordoError, ValueError, KeyError):
-        return None
 
 
 def _user_named(name: str) -> str | None:

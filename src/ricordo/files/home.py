@@ -16,9 +16,8 @@ from ricordo.files.disk import (
     remove_tree,
     replace_file,
 )
-from ricordo.files.folder import FilesFolder, UserFiles, noted_user
-from ricordo.files.prompt_files import RULES_FILE, SOUL_FILE, lock_beside, notes_beside
-from ricordo.files.prompt_files import noted_user as profile_user
+from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.prompt_files import RULES_FILE, SOUL_FILE
 from ricordo.model.vocabulary import GLOBAL_OWNER
 
 SOUL_STARTER: Final = """\
@@ -111,17 +110,17 @@ class FilesErasure:
             return
         files = folder.of(user_id)
         with contextlib.ExitStack() as locks:
-            for lock in (files.lock, lock_beside(files.profile)):
-                if lock.parent.is_dir():
-                    locks.enter_context(locked(lock, limits.MIRROR_LOCK_SECONDS))
+            for file in (files.mirror, files.profile_sync):
+                if file.lock.parent.is_dir():
+                    locks.enter_context(locked(file.lock, limits.MIRROR_LOCK_SECONDS))
             if user_id != folder.files_user:
                 own = [*_of_mirror(files), *_of_profile(files), folder.folder_of(user_id)]
                 yield cls(tuple(own))
                 return
             own = []
-            if noted_user(files.state) in (None, user_id):
+            if files.mirror.noted_user() in (None, user_id):
                 own += [*_of_mirror(files), files.memory]
-            if profile_user(files.profile) in (None, user_id):
+            if files.profile_sync.noted_user() in (None, user_id):
                 own += _of_profile(files)
             yield cls(tuple(own))
 
@@ -147,9 +146,9 @@ class FilesErasure:
 def _of_mirror(files: UserFiles) -> list[Path]:
     """The files that a mirror writes, through links."""
     days = files.daily.glob("*.md") if files.daily.is_dir() else ()
-    kept = (files.memory_file, files.state, files.seen, files.lock)
-    return [*kept, *(day for day in days if _DAY.fullmatch(day.name))]
+    own = (files.memory_file, files.mirror.notes, files.seen, files.mirror.lock)
+    return [*own, *(day for day in days if _DAY.fullmatch(day.name))]
 
 
 def _of_profile(files: UserFiles) -> list[Path]:
-    return [files.profile, notes_beside(files.profile), lock_beside(files.profile)]
+    return [files.profile, files.profile_sync.notes, files.profile_sync.lock]

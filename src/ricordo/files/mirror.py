@@ -15,23 +15,17 @@ from ricordo.errors import FilesUnavailable, Occupied, RicordoError, StorageErro
 from ricordo.files.disk import (
     Busy,
     Stamp,
-    has_contents,
     is_being_written,
-    locked,
-    make_folder,
     read_file,
     remove_drafts,
     replace_file,
-    replace_if_same,
     stamp_of,
 )
 from ricordo.files.folder import FilesFolder, UserFiles
 from ricordo.files.mirror_merge import UNUSABLE, Add, MergePlan, Notes, Replace, merge
 from ricordo.files.mirror_source import DailyFiles, Stored, position_of, stored_memories
 from ricordo.files.mirror_text import (
-    ReadFile,
     ShownMemory,
-    Unreadable,
     body,
     copy_of,
     decoded,
@@ -41,6 +35,7 @@ from ricordo.files.mirror_text import (
     last_line,
     read_mirror,
 )
+from ricordo.files.sync import Refused, SyncedFile, Unreadable, require_settled
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.reports import MirrorEntry, MirrorReport, MirrorStatus
@@ -53,10 +48,6 @@ _DELETED: Final = "deleted in MEMORY.md"
 _BOTH_KEPT: Final = "changed in MEMORY.md and elsewhere: both are kept"
 
 _VERSION: Final = 1
-_ATTEMPTS: Final = 5
-"""Retries when the file is saved by somebody else during a sync."""
-_SETTLING_SECONDS: Final = 0.05
-"""Edits are taken over once the file has been unchanged for this long."""
 _CUT: Final = (
     "lacks its last line, or ends in the middle of one: it looks as if half of it was saved, so"
     " nothing was taken over or written. Save it whole; if it is meant, run: ricordo mirror sync"
@@ -228,10 +219,6 @@ class MirrorState:
         replace_file(path, json.dumps(noted, ensure_ascii=False).encode("utf-8"))
 
 
-class _SavedMeanwhile(Exception):
-    """The file was saved by somebody else during a sync."""
-
-
 class UserMirror:
     """Synchronises MEMORY.md and the daily logs of one user with the store.
 
@@ -260,8 +247,7 @@ class UserMirror:
             FilesUnavailable: a file cannot be written, or another process is syncing.
             StorageError: the database failed; the files are unchanged.
         """
-        make_folder(self._files.memory)
-        with locked(self._files.lock, limits.MIRROR_LOCK_SECONDS):
+        with self._files.mirror.locked():
             return self._sync(allow_deletes=allow_deletes)
 
     def follow(self, *, at_once: bool = False) -> MirrorReport | None:
@@ -287,7 +273,7 @@ class UserMirror:
         if not is_ours and is_being_written(files.memory_file, self._wall_clock(), quiet):
             return None
         try:
-            with locked(files.lock, 0):
+            with files.mirror.locked(0):
                 return self._sync(allow_deletes=False)
         except Busy:
             return None
@@ -311,15 +297,17 @@ class UserMirror:
 
     def _sync(self, *, allow_deletes: bool) -> MirrorReport:
         files = self._files
-        for path in (files.memory_file, files.state, files.seen):
-            remove_drafts(path)
-        notes = Notes.load(files.state, files.user_id)
+        remove_drafts(files.seen)
+        files.mirror.check_owner()
+        notes = Notes.load(files.mirror)
         _, count, newest = position_of(self._database, files.user_id)
-        round_ = _Round(files, self._database, self._writes, notes, allow_deletes=allow_deletes)
+        round_ = _Round(
+            files.mirror, self._database, self._writes, notes, allow_deletes=allow_deletes
+        )
         round_.run()
-        entries, daily_problems = self._daily.append_new(notes)
+        entries, daily_problems = self._daily.append_new(files.user_id, notes)
         if entries:
-            notes.save(files.state)
+            notes.save(files.mirror)
         report = round_.report(entries, daily_problems)
         problems = (*report.conflicts, *report.problems)
         seen = MirrorState((report.revision, count, newest), round_.stamp, problems)
@@ -329,18 +317,18 @@ class UserMirror:
 
 
 class _Round:
-    """One synchronisation of MEMORY.md. The caller holds the lock."""
+    """One synchronisation of MEMORY.md, which is locked."""
 
     def __init__(
         self,
-        files: UserFiles,
+        file: SyncedFile,
         database: Database,
         writes: MirrorWrites,
         notes: Notes,
         *,
         allow_deletes: bool,
     ) -> None:
-        self._files = files
+        self._file = file
         self._database = database
         self._writes = writes
         self._notes = notes
@@ -350,25 +338,20 @@ class _Round:
         self._stored = Stored(0, {}, 0)
         self._applied = True
         self._written = False
-        self.stamp = stamp_of(files.memory_file)
+        self.stamp = stamp_of(file.path)
 
     def run(self) -> None:
-        """Take over edits and rewrite the file, again if it is saved in between."""
-        for _ in range(_ATTEMPTS):
-            try:
-                if self._sync_once():
-                    return
-            except _SavedMeanwhile:
-                continue
-            except Unreadable as problem:
-                self._blocked(str(problem))
-                return
-        self._blocked("is being changed all the time: not written")
+        """Take over edits and rewrite the file."""
+        try:
+            self.stamp, self._written = self._file.rewrite(self._merged)
+        except Refused as problem:
+            self._applied = False
+            self._problems = [MirrorEntry(note=f"{self._file.path.name}: {problem.why}")]
 
     def report(self, entries: int, daily_problems: list[MirrorEntry]) -> MirrorReport:
         done = self._outcome
         return MirrorReport(
-            path=str(self._files.memory_file),
+            path=str(self._file.path),
             revision=self._stored.revision,
             applied=self._applied,
             written=self._written,
@@ -382,53 +365,30 @@ class _Round:
             problems=(*self._problems, *daily_problems),
         )
 
-    def _blocked(self, why: str) -> None:
-        self._applied = False
-        self._problems = [MirrorEntry(note=f"{self._files.memory_file.name} {why}")]
-
-    def _sync_once(self) -> bool:
-        path = self._files.memory_file
-        self._stored = stored_memories(self._database, self._files.user_id)
-        self.stamp = stamp_of(path)
-        contents = self._read()
+    def _merged(self, contents: bytes | None) -> bytes:
+        """The file as it should be, after its edits were applied. Raises Unreadable."""
+        self._stored = stored_memories(self._database, self._file.user_id)
         left: list[str] = []
-        if contents is not None and self._is_whole(contents) and contents.strip():
-            taken = self._apply_edits(contents)
-            if taken is None:
-                return False
-            left = taken
-            self._stored = stored_memories(self._database, self._files.user_id)
+        if contents is not None:
+            text = decoded(contents)
+            self._check_whole(text, contents)
+            if text.strip():
+                left = self._apply_edits(text, contents)
+                self._stored = stored_memories(self._database, self._file.user_id)
         shown = self._stored.shown.values()
         text = body(shown, left)
-        if contents == self._file(text):
-            return True
-        if not has_contents(path, contents):  # saved by somebody else just now
-            return False
-        self._notes.begin_copy(digests(shown))
-        made = self._file(text)
-        if len(made) > limits.MAX_MIRROR_FILE_BYTES:
-            raise Unreadable("would become too large: take out what is under Not understood")
-        self._notes.save(self._files.state)
-        stamp = replace_if_same(path, made, contents)
-        if stamp is None:
-            return False
-        self.stamp = stamp
-        self._written = True
-        return True
+        if contents != self._rendered(text):
+            # Saved before the file is: what a copy said must be known once it can be edited.
+            self._notes.begin_copy(digests(shown))
+            self._notes.save(self._file)
+        return self._rendered(text)
 
-    def _file(self, text: str) -> bytes:
+    def _rendered(self, text: str) -> bytes:
         copy = self._notes.copy
         return f"{header(copy, self._stored.hidden)}{text}\n{last_line(copy)}\n".encode()
 
-    def _read(self) -> bytes | None:
-        try:
-            return read_file(self._files.memory_file, limits.MAX_MIRROR_FILE_BYTES)
-        except FilesUnavailable as problem:
-            raise Unreadable(f"cannot be read: {problem}") from None
-
-    def _is_whole(self, contents: bytes) -> bool:
-        """Whether the file is complete, or accepted as it is. Raises Unreadable."""
-        text = decoded(contents)
+    def _check_whole(self, text: str, contents: bytes) -> None:
+        """Refuse an incomplete file, unless it is accepted as it is. Raises Unreadable."""
         copy = copy_of(text)
         if (
             self._allow_deletes
@@ -436,37 +396,26 @@ class _Round:
             or (self._notes.base(copy) is None and copy is not None)
             or not is_cut(text, copy)
         ):
-            return True
-        time.sleep(_SETTLING_SECONDS)
-        if not has_contents(self._files.memory_file, contents):
-            raise _SavedMeanwhile
+            return
+        require_settled(self._file.path, contents)
         raise Unreadable(_CUT if text.strip() else _EMPTIED)
 
-    def _apply_edits(self, contents: bytes) -> list[str] | None:
-        """Apply edits; returns the lines that were not understood. None while the file is being
-        written."""
-        text = decoded(contents)
+    def _apply_edits(self, text: str, contents: bytes) -> list[str]:
+        """Apply edits; returns the lines that were not understood."""
         base = self._notes.base(copy_of(text))
         read = read_mirror(text, base or {})
         plan = merge(read, base, self._stored.shown, allow_deletes=self._allow_deletes)
         if not plan.is_empty:
-            # Some editors write a file in pieces; what is not there yet is not deleted.
-            time.sleep(_SETTLING_SECONDS)
-            if not has_contents(self._files.memory_file, contents):
-                return None
+            require_settled(self._file.path, contents)
         _Applier(plan, self._writes, self._outcome).run()
         self._problems = sorted(plan.problems, key=lambda entry: entry.line or 0)
         if base is None and self._notes.newest:
             what = "does not say which copy it was made from: nothing was deleted"
-            self._problems.append(MirrorEntry(note=f"{self._files.memory_file.name} {what}"))
-        return _kept_lines(read, plan)
-
-
-def _kept_lines(read: ReadFile, plan: MergePlan) -> list[str]:
-    kept = list(read.waiting)
-    for left in sorted(plan.leftovers, key=lambda one: one.number):
-        kept += ["", *left.raw] if kept else left.raw
-    return kept
+            self._problems.append(MirrorEntry(note=f"{self._file.path.name}: {what}"))
+        kept = list(read.waiting)
+        for leftover in sorted(plan.leftovers, key=lambda one: one.number):
+            kept += ["", *leftover.raw] if kept else leftover.raw
+        return kept
 
 
 class MirrorFollower:

@@ -1,33 +1,26 @@
 """Merging a person's edits of MEMORY.md with what happened to the memories meanwhile."""
 
-import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from ricordo import limits
-from ricordo.errors import FilesUnavailable, InvalidValue
-from ricordo.files.disk import read_file, replace_file
+from ricordo.errors import InvalidValue
 from ricordo.files.mirror_text import (
     Digests,
     Leftover,
     MirrorLine,
     ReadFile,
     ShownMemory,
-    Unreadable,
     as_written,
 )
+from ricordo.files.sync import Side, SyncedFile, Unreadable, changed_side, looks_accidental
 from ricordo.model.checks import format_moment
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import MirrorEntry
-
-_FEW: Final = 5
-"""Up to this many lines may be missing; beyond it, losing more than a quarter looks like an
-accident."""
 
 _VERSION: Final = 1
 _SERIES: Final = re.compile("[0-9a-f]+")
@@ -196,39 +189,26 @@ class _Merge:
             self._add(line, line.theme, None)
 
     def _compare_known(self, line: MirrorLine, item_id: int) -> None:
-        base_theme, said = self._base_of(item_id)
-        theme = line.theme or base_theme
-        is_edited = line.digest != said
-        is_moved = theme != base_theme
+        base = self._base_of(item_id)
+        theme = line.theme or base[0]
         present = self.stored.get(item_id)
-        if not (is_edited or is_moved):
+        in_store = None if present is None else (present.theme, present.digest)
+        side = changed_side(base, (theme, line.digest), in_store)
+        if side in (Side.NONE, Side.STORE):
             return
-        if item_id not in self.base:
-            self._leave_in_place(line, item_id, theme)
-        elif present is None:
-            self._add(line, theme, item_id)
-        elif (present.theme, present.digest) == (theme, line.digest):
-            return  # the memory has the same change already
-        elif (present.theme, present.digest) == (base_theme, said):
-            self._replace(line, present, theme)
-        elif not is_edited:
-            self.plan.replaces.append(Replace(line, present, present.content, theme))
-        else:
-            self._add(line, theme, item_id)
-
-    def _leave_in_place(self, line: MirrorLine, item_id: int, theme: str) -> None:
-        """A line of another copy, with the text of a memory of another theme."""
-        if self.knows_base:
-            self._add(line, theme, None)
-        else:
+        if item_id not in self.base and self.knows_base:
+            self._add(line, theme, None)  # the text of a memory that was not in this copy
+        elif item_id not in self.base:
             what = f"of which copy this file was made is not known: {item_id} stays where it is"
             self.plan.note(what, line, item_id)
-
-    def _replace(self, line: MirrorLine, present: ShownMemory, theme: str) -> None:
-        same_text = line.digest == present.digest
-        content = present.content if same_text else self._checked(line)
-        if content is not None:
-            self.plan.replaces.append(Replace(line, present, content, theme))
+        elif present is not None and line.digest == base[1]:  # moved only
+            self.plan.replaces.append(Replace(line, present, present.content, theme))
+        elif present is not None and side is Side.FILE:
+            content = self._checked(line)
+            if content is not None:
+                self.plan.replaces.append(Replace(line, present, content, theme))
+        else:
+            self._add(line, theme, item_id)
 
     def _add(self, line: MirrorLine, theme: str, instead_of: int | None) -> None:
         content = self._checked(line)
@@ -246,7 +226,7 @@ class _Merge:
         """Plan to forget memories without a line, unless they changed meanwhile."""
         alive = [item_id for item_id in base if item_id in self.stored]
         missing = [item_id for item_id in alive if item_id not in self.seen]
-        if not allow_deletes and len(missing) >= _FEW and 4 * len(missing) > len(alive):
+        if not allow_deletes and looks_accidental(len(missing), len(alive)):
             raise Unreadable(
                 f"lacks {len(missing)} of {len(alive)} memories: nothing was taken over, in case"
                 " that is a mistake; if it is meant, run: ricordo mirror sync --allow-deletes; to"
@@ -254,7 +234,8 @@ class _Merge:
             )
         for item_id in missing:
             present = self.stored[item_id]
-            if (present.theme, present.digest) == base[item_id]:
+            in_store = (present.theme, present.digest)
+            if changed_side(base[item_id], None, in_store) is Side.FILE:
                 self.plan.forgets.append(present)
             else:
                 self.plan.note("was deleted here, but has changed since: kept", None, item_id)
@@ -279,7 +260,6 @@ class Notes:
     what that copy said: a memory that was added later was not deleted.
     """
 
-    user_id: str
     series: str = field(default_factory=lambda: secrets.token_hex(4))
     newest: int = 0
     oldest: int = 1
@@ -348,19 +328,12 @@ class Notes:
             self.daily_reached, self.daily_since = dict(kept), newest
 
     @classmethod
-    def load(cls, path: Path, user_id: str) -> Self:
-        """A user's notes; empty ones where none can be read. Raises FilesUnavailable."""
+    def load(cls, file: SyncedFile) -> Self:
+        """The notes of a mirror; new ones where they are not usable. Raises FilesUnavailable."""
         try:
-            contents = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
-            loaded = cls._from_json({} if contents is None else json.loads(contents))
-        except (FilesUnavailable, *UNUSABLE):
-            return cls(user_id)
-        if loaded.user_id != user_id:
-            raise FilesUnavailable(
-                f"{path.parent}: is the mirror of another user; move it away, or remove its"
-                f" {path.name} to have what it says taken over"
-            )
-        return loaded
+            return cls._from_json(file.read_notes())
+        except UNUSABLE:
+            return cls()
 
     @classmethod
     def _from_json(cls, noted: dict[str, Any]) -> Self:
@@ -371,7 +344,6 @@ class Notes:
         if not _SERIES.fullmatch(series) or not 0 <= newest < _MAX_COPY:
             raise ValueError("a copy that MEMORY.md could not name")
         return cls(
-            _text(noted["user"]),
             series=series,
             newest=newest,
             oldest=int(noted["oldest"]),
@@ -381,20 +353,20 @@ class Notes:
             daily_since=datetime.fromisoformat(since).astimezone(UTC) if since else None,
         )
 
-    def save(self, path: Path) -> None:
+    def save(self, file: SyncedFile) -> None:
         """Save the notes. Raises FilesUnavailable."""
-        noted = {
-            "version": _VERSION,
-            "user": self.user_id,
-            "series": self.series,
-            "newest": self.newest,
-            "oldest": self.oldest,
-            "ended_from": self.ended_from,
-            "daily_reached": self.daily_reached,
-            "daily_since": "" if self.daily_since is None else format_moment(self.daily_since),
-            "lines": self.lines,
-        }
-        replace_file(path, json.dumps(noted, ensure_ascii=False).encode("utf-8"))
+        file.write_notes(
+            {
+                "version": _VERSION,
+                "series": self.series,
+                "newest": self.newest,
+                "oldest": self.oldest,
+                "ended_from": self.ended_from,
+                "daily_reached": self.daily_reached,
+                "daily_since": "" if self.daily_since is None else format_moment(self.daily_since),
+                "lines": self.lines,
+            }
+        )
 
 
 def _noted(entry: Iterable[Any], newest: int) -> _Noted:

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import FilesUnavailable
-from ricordo.files.disk import make_folder, read_file, replace_if_same
+from ricordo.files.disk import make_folder
 from ricordo.files.mirror_merge import Notes
 from ricordo.files.mirror_text import ShownMemory
+from ricordo.files.sync import rewrite
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Status
@@ -29,9 +30,6 @@ _MAX_SHOWN_BYTES: Final = limits.MAX_MIRROR_FILE_BYTES // 2  # leaves room for w
 _ROWS_AT_ONCE: Final = 500
 _THREADS_AT_ONCE: Final = 50
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-_ATTEMPTS: Final = 5
-"""Retries when the file is saved by somebody else during a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ def _entry(day: str, at: datetime, thread_id: str, last_position: int, summary: 
 
 
 class DailyFiles:
-    """Appends to a user's daily logs. The caller holds the mirror's lock and saves the notes.
+    """Appends to a user's daily logs. The caller locks the mirror and saves the notes.
 
     Daily logs are a person's to edit. An entry is written once: later changes and deletions stay,
     and a deleted file only comes back with new entries.
@@ -175,9 +173,9 @@ class DailyFiles:
         self._folder = folder
         self._zone = zone
 
-    def append_new(self, notes: Notes) -> tuple[int, list[MirrorEntry]]:
+    def append_new(self, user_id: str, notes: Notes) -> tuple[int, list[MirrorEntry]]:
         """Append new entries; their number and what went wrong. Raises StorageError."""
-        found = log_entries(self._database, notes.user_id, notes.daily_reached, notes.daily_since)
+        found = log_entries(self._database, user_id, notes.daily_reached, notes.daily_since)
         entries = sorted(found, key=lambda one: (one.day, one.at, one.thread_id, one.last_position))
         written = 0
         problems: list[MirrorEntry] = []
@@ -193,22 +191,20 @@ class DailyFiles:
         return written, problems
 
     def _append(self, day: str, entries: Sequence[LogEntry]) -> int:
-        make_folder(self._folder)
-        path = self._folder / f"{day}.md"
-        for _ in range(_ATTEMPTS):
-            contents = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
+        missing: list[LogEntry] = []
+
+        def with_entries(contents: bytes | None) -> bytes | None:
+            nonlocal missing
             text = f"# {day}\n".encode() if contents is None else contents
             # A process may have been killed after writing here and before saving the notes.
             missing = [entry for entry in entries if _mark(entry).encode() not in text]
-            if not missing:
-                return 0
             gap = b"" if text.endswith(b"\n") or not text else b"\n"
-            added = "".join(self._shown(entry) for entry in missing).encode("utf-8")
-            if len(text) + len(added) > limits.MAX_MIRROR_FILE_BYTES:
-                raise FilesUnavailable(f"{path}: has no room for more")
-            if replace_if_same(path, text + gap + added, contents) is not None:
-                return len(missing)
-        raise FilesUnavailable(f"{path}: is being changed all the time: not written")
+            added = "".join(map(self._shown, missing)).encode("utf-8")
+            return text + gap + added if missing else contents
+
+        make_folder(self._folder)
+        rewrite(self._folder / f"{day}.md", limits.MAX_MIRROR_FILE_BYTES, with_entries)
+        return len(missing)
 
     def _shown(self, entry: LogEntry) -> str:
         time = entry.at.astimezone(self._zone).strftime("%H:%M")

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from ricordo.errors import InvalidValue
+from ricordo.files.sync import Unreadable
 from ricordo.limits import MAX_ID
 from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
@@ -151,10 +152,6 @@ def digests(memories: Iterable[ShownMemory]) -> Mapping[int, tuple[str, str]]:
 
 
 Digests = Mapping[int, tuple[str, str]]
-
-
-class Unreadable(Exception):
-    """The file cannot be read as a mirror: nothing of it may be applied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Keeps ``USER.md`` and the profile in the store in sync."""
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -9,23 +10,17 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.errors import FilesUnavailable, InvalidInput
-from ricordo.files.disk import (
-    is_being_written,
-    locked,
-    make_folder,
-    remove_drafts,
-    replace_if_same,
-)
-from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.disk import is_being_written
+from ricordo.files.folder import FilesFolder
 from ricordo.files.home import USER_STARTER
-from ricordo.files.prompt_files import (
-    Span,
-    check_owner,
-    comment_spans,
-    lock_beside,
-    read_notes,
-    read_text,
-    write_notes,
+from ricordo.files.prompt_files import Span, comment_spans, decoded
+from ricordo.files.sync import (
+    Side,
+    SyncedFile,
+    Unreadable,
+    changed_side,
+    looks_accidental,
+    require_settled,
 )
 from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.formation.service import Formation
@@ -49,11 +44,8 @@ _EMPHASIS: Final = ("**", "__", "*", "_")
 _MAX_RAW_LABEL_CHARS: Final = MAX_PROFILE_FIELD_CHARS + 2 * max(map(len, _EMPHASIS))
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
-_ATTEMPTS: Final = 5
 _EDITED: Final = "edited in USER.md"
-_FEW: Final = 5
-"""Up to this many fields may be missing; beyond it, losing more than a quarter looks like an
-accident."""
+_FIELDS: Final = "fields"
 _WAITS: Final = "it may be being saved, and is read again when it has been quiet for a while"
 _ASKS: Final = (
     "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
@@ -232,74 +224,64 @@ class ProfileFiles:
         New lines of the file are the person's own text, except those of fields in ``taking``: these
         are about to be set and become part of their history.
         """
-        files = self._files_of(user_id)
-        if files is None:
-            return ()
-        try:
-            make_folder(files.profile.parent)
-            with locked(lock_beside(files.profile), limits.MIRROR_LOCK_SECONDS):
-                return self._follow(files, taking)
-        except FilesUnavailable as problem:
-            return (str(problem),)
-
-    def _files_of(self, user_id: str) -> UserFiles | None:
-        """The files of a user who has a profile or whose mirror is enabled."""
         if self._folder is None or user_id == GLOBAL_OWNER:
-            return None
+            return ()
         files = self._folder.of(user_id)
-        try:
-            return files if files.profile.exists() or files.memory.is_dir() else None
-        except OSError:  # a folder that may not be entered
-            return files
-
-    def _follow(self, files: UserFiles, taking: Collection[str]) -> tuple[str, ...]:
-        check_owner(files.profile, files.user_id)
+        with contextlib.suppress(OSError):  # a folder that may not be entered
+            if not (files.profile.exists() or files.memory.is_dir()):
+                return ()
         problems: dict[str, None] = {}
-        for _ in range(_ATTEMPTS):
-            text = read_text(files.profile)
-            noted = read_notes(files.profile)
-            plan = _Plan(files.profile, text or "", noted, self._stored(files), problems)
-            accident = self._accident(files.profile, plan)
-            if accident is not None:
-                return (f"{files.profile}: {accident}",)
-            self._apply_edits(files, plan.edits(taking), plan)
-            stored = self._stored(files)
-            new = plan.text_with(stored)
-            if read_text(files.profile) != text:
-                continue  # saved by a person just now
-            is_new = new != (text if plan.goes_on_from_file else USER_STARTER)
-            if is_new and not _write(files.profile, new, text):
-                continue
-            agreed = plan.agreed(new, stored)
-            if agreed != noted:
-                write_notes(files.profile, files.user_id, agreed)
-            return tuple(problems)
-        return (*problems, f"{files.profile}: is edited all the time; try again")
-
-    def _accident(self, path: Path, plan: "_Plan") -> str | None:
-        """Why missing lines may not have been deleted: then nothing is done or written.
-
-        Unlike MEMORY.md, the file has no end mark that shows it is complete.
-        """
-        gone, known = len(plan.missing()), len(plan.noted)
-        is_emptied = not plan.goes_on_from_file and bool(plan.stored)
-        if not (gone or is_emptied):
-            return None
-        if is_being_written(path, self._wall_clock(), limits.PROFILE_QUIET_SECONDS):
-            return f"{'is empty' if is_emptied else f'lacks {gone} fields'}; {_WAITS}"
-        if gone >= _FEW and 4 * gone > known:
-            return f"lacks {gone} of {known} fields; {_ASKS}"
-        return None
-
-    def _stored(self, files: UserFiles) -> dict[str, ProfileField]:
-        return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
-
-    def _apply_edits(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
-        """Apply edited lines as ordinary writes with history."""
-        if not edits:
-            return
         try:
-            set_fields(self._formation, Scope(files.user_id), edits, Source.FILE, _EDITED)
+            with files.profile_sync.locked():
+                self._follow(files.profile_sync, taking, problems)
+        except FilesUnavailable as problem:
+            problems[str(problem)] = None
+        return tuple(problems)
+
+    def _follow(self, file: SyncedFile, taking: Collection[str], problems: dict[str, None]) -> None:
+        file.check_owner()
+        fields = file.read_notes().get(_FIELDS)
+        given = fields.items() if isinstance(fields, dict) else ()
+        noted = {key: value for key, value in given if isinstance(value, str)}
+        agreed = noted
+
+        def merged(contents: bytes | None) -> bytes | None:
+            nonlocal agreed
+            text = decoded(contents or b"")
+            plan = _Plan(file.path, text, noted, self._stored(file.user_id), problems)
+            self._check_missing(plan)
+            edits = plan.edits(taking)
+            if edits:
+                require_settled(file.path, contents)
+                self._apply(file.user_id, edits, plan)
+            stored = self._stored(file.user_id)
+            new = plan.text_with(stored)
+            agreed = plan.agreed(new, stored)
+            return contents if new == plan.text else new.encode("utf-8")
+
+        file.rewrite(merged)
+        if agreed != noted:
+            file.write_notes({_FIELDS: agreed})
+
+    def _check_missing(self, plan: "_Plan") -> None:
+        """Refuse a file whose missing lines may not have been deleted: unlike MEMORY.md, it has no
+        end mark that shows it is complete. Raises Unreadable."""
+        missing, known = len(plan.missing()), len(plan.noted)
+        is_emptied = plan.is_empty and bool(plan.stored)
+        if not (missing or is_emptied):
+            return
+        if is_being_written(plan.path, self._wall_clock(), limits.PROFILE_QUIET_SECONDS):
+            raise Unreadable(f"{'is empty' if is_emptied else f'lacks {missing} fields'}; {_WAITS}")
+        if looks_accidental(missing, known):
+            raise Unreadable(f"lacks {missing} of {known} fields; {_ASKS}")
+
+    def _stored(self, user_id: str) -> dict[str, ProfileField]:
+        return {one.key: one for one in read_fields(self._formation.database, user_id)}
+
+    def _apply(self, user_id: str, edits: list[FieldChange], plan: "_Plan") -> None:
+        """Apply edited lines as ordinary writes with history."""
+        try:
+            set_fields(self._formation, Scope(user_id), edits, Source.FILE, _EDITED)
         except InvalidInput as problem:
             for edit in edits:
                 plan.leave(edit.key, str(problem))
@@ -315,12 +297,12 @@ class _Plan:
     """Problems to report, in order."""
     left: set[str] = field(default_factory=set)
     """Fields left unchanged on both sides because of a problem."""
-    goes_on_from_file: bool = True
+    is_empty: bool = False
 
     def __post_init__(self) -> None:
         if not self.text.strip("\ufeff \t\r\n"):
             # An empty file was removed or truncated, not emptied field by field.
-            self.text, self.noted, self.goes_on_from_file = USER_STARTER, {}, False
+            self.text, self.noted, self.is_empty = USER_STARTER, {}, True
 
     def missing(self) -> list[str]:
         """Fields that were in sync and have no line any more."""
@@ -341,29 +323,21 @@ class _Plan:
         known, agreed = self.stored.get(key), self.noted.get(key)
         in_file = None if line is None else content_hash(line.value)
         in_store = None if known is None else content_hash(known.value)
-        if in_file in (in_store, agreed):
+        side = changed_side(agreed, in_file, in_store)
+        if side in (Side.NONE, Side.STORE):
             return None
         if line is None:
-            return self._deletion(key, known, was_changed=in_store != agreed)
+            if side is Side.FILE and known is not None:
+                return FieldChange(known.label, None)
+            self._add_problem(f"{key} was removed here but changed in the store; it is back")
+            return None
         if in_store is None and agreed is None and not is_taken:
             return None  # text of their own that looks like a field
-        if in_store != agreed:
+        if side is Side.BOTH:
             self._add_problem(
                 f"{key} was changed both here and in the store; the line is kept,"
                 " the other value is in history"
             )
-        return self._checked(key, line)
-
-    def _deletion(
-        self, key: str, known: ProfileField | None, *, was_changed: bool
-    ) -> FieldChange | None:
-        if was_changed:
-            self._add_problem(f"{key} was removed here but changed in the store; it is back")
-            return None
-        return None if known is None else FieldChange(known.label, None)
-
-    def _checked(self, key: str, line: FieldLine) -> FieldChange | None:
-        known = self.stored.get(key)
         label = line.label.strip("*_ ") if known is None else known.label
         try:
             change = checked_change(label, line.value)
@@ -418,16 +392,3 @@ class _Plan:
 
 def _agree(one: str, other: str) -> bool:
     return content_hash(one) == content_hash(other)
-
-
-def _write(path: Path, text: str, before: str | None) -> bool:
-    """Write the file; False where it has changed since ``before``."""
-    contents = text.encode("utf-8")
-    if len(contents) > limits.MAX_PROMPT_FILE_BYTES:
-        raise FilesUnavailable(
-            f"{path}: would be larger than the {limits.MAX_PROMPT_FILE_BYTES} bytes that a"
-            " prompt file may have"
-        )
-    remove_drafts(path)
-    known = None if before is None else before.encode("utf-8")
-    return replace_if_same(path, contents, known) is not None
