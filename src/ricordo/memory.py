@@ -33,7 +33,6 @@ from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
 from ricordo.transfer import backup, exports, imports
-from ricordo.transfer.backup import FileOpener
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import Parts
@@ -55,7 +54,6 @@ class Memory:
         runner: JobRunner,
         background: Background,
         follower: MirrorFollower,
-        open_file: FileOpener,
         clean_up: Any = None,
     ) -> None:
         self.parts = parts
@@ -67,7 +65,6 @@ class Memory:
         self._keys = KeyRing(StoredKeys(parts.database), parts.database.clock)
         self._background = background
         self._follower = follower
-        self._open_file = open_file
         self._clean_up = clean_up
 
     def user(
@@ -170,7 +167,8 @@ class Memory:
         Raises:
             ImportFailed: the file cannot be read; the message says where. Nothing was written.
         """
-        return imports.import_store(self.database, checks.path("path", path), progress)
+        given = checks.path("path", path)
+        return imports.import_store(self.database, self.parts.open_file, given, progress)
 
     def backup(self, path: str | Path, *, force: bool = False) -> BackupReport:
         """Write all that the store holds at this moment to one file, while others go on using it.
@@ -186,7 +184,7 @@ class Memory:
         """
         wanted = checks.path("path", path)
         replaces = checks.flag("force", force)
-        return backup.make_backup(self.database, wanted, self._open_file, force=replaces)
+        return backup.make_backup(self.database, wanted, self.parts.open_file, force=replaces)
 
     def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
         """Rebuild search terms that are missing or of another analyser; how many.

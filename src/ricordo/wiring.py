@@ -52,7 +52,7 @@ from ricordo.storage.sqlite.connection import ConnectionPlan, DatabaseKey, Use
 from ricordo.text.analyser import Analyser
 from ricordo.text.tokens import TokenCounter, estimate_tokens
 from ricordo.transfer import backup, restore
-from ricordo.transfer.backup import FileOpener
+from ricordo.transfer.drafts import FileOpener
 from ricordo.upkeep.schedule import UpkeepPolicy
 from ricordo.upkeep.service import Upkeep
 from ricordo.user_memory.base import Parts
@@ -449,6 +449,7 @@ def _assemble(
         prompting,
         profile_files,
         access,
+        file_opener(settings, database.clock),
     )
     follower = MirrorFollower(files, partial(mirror_of, parts), profile_files.follow)
 
@@ -462,8 +463,7 @@ def _assemble(
     if settings.run_jobs:
         database.on_job_queued = background.wake
         background.start()
-    open_file = file_opener(settings, database.clock)
-    return Memory(parts, settings, runner, background, follower, open_file, clean_up)
+    return Memory(parts, settings, runner, background, follower, clean_up)
 
 
 def _background(runner: JobRunner, settings: Settings) -> Background:

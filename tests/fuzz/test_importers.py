@@ -16,7 +16,7 @@ from ricordo.cli.input import Unnamed, read_transcript
 from ricordo.errors import ImportFailed, RicordoError
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.transfer import foreign_files
-from ricordo.transfer.importers import IMPORTERS, recognise
+from ricordo.transfer.imports import IMPORTERS, recognise
 from ricordo.transfer.markdown import BlockKind, blocks
 from tests.fuzz.mutating import (
     altered,

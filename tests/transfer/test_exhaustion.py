@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from ricordo import ImportFailed, Memory, UserMemory, limits
+from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.transfer import foreign_files
-from ricordo.transfer.importers import IMPORTERS
+from ricordo.transfer.imports import IMPORTERS
 from tests.transfer import test_importers_chatgpt as chatgpt
 
 pytestmark = pytest.mark.requirement("transfer.bounded")
@@ -254,6 +255,48 @@ def test_a_line_of_our_own_has_the_same_bounds(
         path.write_text(lines(user_row(0), thread_row(0), thread_row(0)))
     monkeypatch.setattr(limits, name, most)
     assert told in refusal(ana, path, "ricordo")
+
+
+def test_an_export_of_ours_takes_as_much_memory_as_a_batch_not_as_the_file(
+    ana: UserMemory, tmp_path: Path, peak: Callable[[], int]
+) -> None:
+    turn = {
+        "kind": "turn",
+        "user_id": "ana",
+        "thread_id": "t",
+        "message_id": None,
+        "at": AT,
+        "role": "user",
+        "actor": None,
+        "tool_calls": None,
+        "observed_by": None,
+    }
+    said = [
+        {**turn, "id": n, "position": n, "content": f"{n} " + "word " * 2_000}
+        for n in range(1, 801)
+    ]
+    path = tmp_path / "ana.jsonl"
+    path.write_text(lines(user_row(0), thread_row(801), *said))
+    assert path.stat().st_size > 7 * MIB
+    said.clear()
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    assert "are not 1 to its turn_count" in refusal(ana, path)
+    assert peak() - before < 4 * MIB
+    assert [left.name for left in tmp_path.glob(".*draft*")] == []
+
+
+def test_the_draft_of_a_killed_import_is_removed_by_the_next(
+    ana: UserMemory, tmp_path: Path
+) -> None:
+    backend = ana.database.backend
+    assert isinstance(backend, SqliteBackend)
+    left = backend.path.with_name(f".{backend.path.name}.0a.ricordo-draft")
+    left.write_text("- Has a cat")
+    path = tmp_path / "notes.md"
+    path.write_text("- Has a dog\n")
+    assert ana.import_file(path).added == 1
+    assert not left.exists()
 
 
 def test_an_export_of_many_users_is_not_held_to_be_refused(

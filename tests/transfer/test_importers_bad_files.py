@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ricordo import ImportFailed, UserMemory, limits
-from ricordo.transfer.importers import IMPORTERS, recognise
+from ricordo.transfer.imports import IMPORTERS, recognise
 from tests.transfer import test_importers_chatgpt as chatgpt
 from tests.transfer import test_importers_claude as claude
 from tests.transfer.conftest import Write, Zip

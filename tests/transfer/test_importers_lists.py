@@ -9,7 +9,7 @@ import pytest
 
 from ricordo import Source, UserMemory
 from ricordo.testing import ManualClock
-from ricordo.transfer.importers import IMPORTERS
+from ricordo.transfer.imports import IMPORTERS
 from tests.transfer.conftest import Write
 
 TEA = {
@@ -268,8 +268,8 @@ def test_of_bullets_what_cannot_be_kept_is_counted(
 def test_what_counts_as_a_bullet(
     written: Callable[[str], Path], text: str, expected: list[str]
 ) -> None:
-    (found,) = IMPORTERS["markdown"](written(text))
-    assert [memory.content for memory in found.memories] == expected
+    found = IMPORTERS["markdown"](written(text))
+    assert [memory.content for part in found for memory in part.memories] == expected
 
 
 @pytest.mark.requirement("transfer.mem0")

@@ -235,7 +235,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("compaction", {"last_position": 99}, "is compacted beyond its turn_count"),
     ("compaction", {"thread_id": "nowhere"}, "is compacted beyond its turn_count"),
     ("compaction", {"summary": "x" * 1_201}, "1201 characters"),
-    ("thread_view", {"revision": 10_000}, "was told of revision 10000, to come"),
+    ("thread_view", {"revision": 10_000}, "a thread has seen revision 10000"),
     ("checkpoint", {"state": "{broken"}, "state: is not JSON"),
     ("checkpoint", {"state": {"a": 1}}, "expected JSON as text, got dict"),
     ("checkpoint", {"state": "NaN"}, "is not JSON"),

@@ -202,7 +202,7 @@ class ProfileFiles:
     - both changed: the line wins, the store's value stays in history;
     - the store changed and the line is gone: the line comes back;
     - lines are gone and the file was saved just now: nothing, it may be incomplete;
-    - many lines are gone at once: nothing, a person is asked.
+    - many lines are gone at once: nothing, until a person confirms.
 
     The database is written first, then the file, then the notes. An interrupted sync is completed
     by the next one.

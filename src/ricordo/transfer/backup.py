@@ -1,18 +1,14 @@
 """Backups: one SQLite file with every row of a store, and a digest per table."""
 
 import contextlib
-import glob
 import hashlib
 import json
-import os
-import secrets
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -21,13 +17,11 @@ from ricordo.errors import (
     DatabaseTooNew,
     DatabaseTooOld,
     InvalidBackup,
-    InvalidValue,
     StorageCorrupt,
     StorageError,
     StorageUnavailable,
 )
-from ricordo.files.disk import file_errors, sync_folder, try_lock
-from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
+from ricordo.files.disk import file_errors
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import BackupReport
 from ricordo.storage.database import Database
@@ -38,15 +32,19 @@ from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import (
     ID_SERIES,
     OWNED_TABLES,
-    checkpoints,
-    graph_channels,
-    graph_checkpoints,
-    graph_writes,
-    kept_answers,
     metadata,
     store,
-    store_entries,
 )
+from ricordo.transfer.drafts import (
+    WIDE_TABLES,
+    FileOpener,
+    draft_beside,
+    opened,
+    pages,
+    put_in_place,
+    require_free,
+)
+from ricordo.transfer.rows import Row
 from ricordo.version import __version__
 
 # Every table with rows of its own counts, those of the text index included, so that any changed
@@ -67,14 +65,6 @@ _PRESENT: Final = "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 
 _SELECT: Final = f"SELECT document, sha256 FROM {BACKUP_MANIFEST}"  # noqa: S608 - ours
 _DROP: Final = f"DROP TABLE {BACKUP_MANIFEST}"
 _NOT_OURS: Final = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
-_WIDE: Final = frozenset(
-    (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
-)
-"""Tables whose rows can have many megabytes."""
-_ENDING: Final = ".ricordo-draft"
-_PRIVATE_FILE: Final = 0o600
-_NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
-_COPIED_BYTES: Final = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +190,6 @@ def _hash(document: str) -> str:
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-FileOpener: TypeAlias = Callable[[Path, Use], Database]
-"""Opens a SQLite file with the settings of the store, including its key."""
-
-
 def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
     """Verify a whole backup, and report its contents.
 
@@ -228,20 +214,6 @@ def reported(path: Path, manifest: Manifest) -> BackupReport:
         size_bytes=size,
         rows=manifest.rows,
     )
-
-
-@contextlib.contextmanager
-def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
-    """Open a SQLite file. Raises InvalidValue: there is no such file."""
-    with file_errors(path):
-        is_there = path.is_file()
-    if not is_there:
-        raise InvalidValue("path", f"there is no file {path}")
-    database = open_file(path, use)
-    try:
-        yield database
-    finally:
-        database.backend.close()
 
 
 def verified(database: Database, path: Path) -> Manifest:
@@ -328,119 +300,22 @@ def count_rows(connection: sa.Connection) -> dict[str, int]:
     }
 
 
-def _pages(source: sa.Connection, table: sa.Table) -> Iterator[Sequence[Mapping[str, Any]]]:
-    at_once = BACKUP_WIDE_ROWS_AT_ONCE if table in _WIDE else BACKUP_ROWS_AT_ONCE
+def _pages(source: sa.Connection, table: sa.Table) -> Iterator[list[Row]]:
     vectors = [column.name for column in table.columns if isinstance(column.type, Vector)]
     columns = [
         vector_bytes(column).label(column.name) if column.name in vectors else column
         for column in table.columns
     ]
     wanted = sa.select(*columns).where(_copied(table)).order_by(*table.primary_key.columns)
-    with source.execute(wanted.execution_options(yield_per=at_once)) as found:
-        for page in found.mappings().partitions():
-            rows = [dict(row) for row in page]
-            for row, name in product(rows, vectors):
-                if row[name] is not None:
-                    row[name] = matrix_of(source, [row[name]])[0]
-            yield rows
+    for rows in pages(source, wanted, is_wide=table in WIDE_TABLES):
+        for row, name in product(rows, vectors):
+            if row[name] is not None:
+                row[name] = matrix_of(source, [row[name]])[0]
+        yield rows
 
 
 def _copied(table: sa.Table) -> sa.ColumnElement[bool]:
     return table.c.name.not_in(ID_SERIES) if table is store else sa.true()
-
-
-# A draft is locked while it is written. One without a lock was left by a killed process; the next
-# backup removes it.
-
-
-@contextlib.contextmanager
-def draft_beside(path: Path) -> Iterator[Path]:
-    """A new, empty file readable by its owner only; removed at the end if it is still there. Raises
-    FilesUnavailable."""
-    start = f".{path.name[:_NAME_CHARS]}."
-    with file_errors(path):
-        _remove_left(path.parent, start)
-        draft = path.parent / f"{start}{secrets.token_hex(8)}{_ENDING}"
-        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-    try:
-        try_lock(handle)
-        yield draft
-    finally:
-        os.close(handle)
-        _remove(draft)
-
-
-def copy_into(draft: Path, source: Path) -> None:
-    """Copy a file's bytes into a draft. Raises FilesUnavailable."""
-    with file_errors(source), source.open("rb") as read, draft.open("wb") as written:
-        while piece := read.read(_COPIED_BYTES):
-            written.write(piece)
-
-
-def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
-    """Rename a complete draft durably.
-
-    Raises:
-        InvalidValue: the name is taken, and ``force`` is off.
-        FilesUnavailable: it cannot be written.
-    """
-    with file_errors(path):
-        handle = os.open(draft, os.O_RDWR)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        require_free(path, force=force)
-        if force or not _link(draft, path):
-            draft.replace(path)
-        sync_folder(path.parent)
-
-
-def require_free(path: Path, *, force: bool) -> None:
-    """Check that a file can be created at the path.
-
-    Raises:
-        InvalidValue: something is there, and it is not a file or ``force`` is off.
-        FilesUnavailable: the path cannot be accessed.
-    """
-    with file_errors(path):
-        try:
-            mode = path.lstat().st_mode
-        except FileNotFoundError:
-            return
-    if not stat.S_ISREG(mode):
-        raise InvalidValue("path", f"{path} is not an ordinary file, and is not replaced by one")
-    if not force:
-        raise InvalidValue("path", f"{path} exists already; name another, or force to replace it")
-
-
-def _link(draft: Path, path: Path) -> bool:
-    """Link the draft to a free name; False where the file system has no hard links."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        require_free(path, force=False)
-        raise
-    except OSError:
-        return False
-    return True
-
-
-def _remove_left(folder: Path, start: str) -> None:
-    for left in folder.glob(f"{glob.escape(start)}*{_ENDING}"):
-        with contextlib.suppress(FileNotFoundError):
-            handle = os.open(left, os.O_RDWR)
-            try:
-                is_abandoned = try_lock(handle)
-            finally:
-                os.close(handle)
-            if is_abandoned:
-                _remove(left)
-
-
-def _remove(draft: Path) -> None:
-    for ending in ("", "-journal", "-wal", "-shm"):
-        draft.with_name(f"{draft.name}{ending}").unlink(missing_ok=True)
 
 
 def make_backup(

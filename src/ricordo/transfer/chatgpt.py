@@ -18,8 +18,8 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
+from ricordo.transfer.drafts import ImportedData
 from ricordo.transfer.foreign_files import JsonObject, is_kept
-from ricordo.transfer.merge import ImportedData
 
 THEME: Final = "chatgpt"
 _EVERYBODY: Final = "all"

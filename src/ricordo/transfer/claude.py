@@ -18,9 +18,9 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
-from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
+from ricordo.transfer.drafts import ImportedData
+from ricordo.transfer.foreign_files import JsonObject, is_kept
 from ricordo.transfer.markdown import BlockKind, blocks
-from ricordo.transfer.merge import ImportedData
 
 _FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
 
@@ -48,7 +48,7 @@ def read_memories(place: str, data: object) -> Iterator[ImportedData]:
     for number, account in enumerate(accounts, start=1):
         where = f"{place}, account {number}"
         for text in _texts(where, foreign_files.an_object(where, account)):
-            yield from in_batches(_kept(text))
+            yield from _kept(text)
 
 
 def _texts(place: str, account: JsonObject) -> Iterator[_Text]:

@@ -23,7 +23,10 @@ def export_lines(database: Database, only: str | None) -> Iterator[str]:
     """The lines of an export of one user, or of all, from one snapshot. Raises UserNotFound."""
     with database.read_all() if only is None else database.read(only) as reading:
         connection = reading.connection
-        user_ids = _exported(connection, only)
+        if only is not None and not has_user(connection, only):
+            raise UserNotFound(only)
+        every_user = sa.select(users.c.user_id).order_by(users.c.user_id)
+        user_ids = connection.execute(every_user).scalars().all() if only is None else [only]
         yield header_line()
         rows = 0
         for user_id in user_ids:
@@ -33,15 +36,6 @@ def export_lines(database: Database, only: str | None) -> Iterator[str]:
                         yield line
                         rows += 1
         yield end_line(rows)
-
-
-def _exported(connection: sa.Connection, only: str | None) -> list[str]:
-    if only is None:
-        found = connection.execute(sa.select(users.c.user_id).order_by(users.c.user_id))
-        return list(found.scalars())
-    if not has_user(connection, only):
-        raise UserNotFound(only)
-    return [only]
 
 
 def export_file(database: Database, only: str | None, path: Path) -> int:

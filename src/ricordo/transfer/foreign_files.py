@@ -15,11 +15,10 @@ from typing import IO, Any, Final
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
-from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment, theme_slug
+from ricordo.transfer.drafts import ImportedData
 from ricordo.transfer.json_bounds import JsonListing, OutOfBounds, opened_value
-from ricordo.transfer.merge import ImportedData
 
 _CHUNK_BYTES: Final = 256 * 1024
 # Other compression methods decompress everything at once.
@@ -349,18 +348,6 @@ def moment(value: object) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return None
-
-
-def in_batches(pieces: Iterable[ImportedData]) -> Iterator[ImportedData]:
-    """The same memories, grouped into write batches."""
-    gathered = ImportedData()
-    for piece in pieces:
-        gathered.memories += piece.memories
-        gathered.skipped.update(piece.skipped)
-        if len(gathered.memories) >= WRITE_BATCH_ITEMS:
-            yield gathered
-            gathered = ImportedData()
-    yield gathered
 
 
 def is_kept(found: ImportedData, text: str, maximum: int) -> bool:

@@ -1,43 +1,59 @@
-"""Importing files into the store."""
+"""Importing files: what a file has goes into a draft, is checked there, and is then merged."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.model.draft import NewMemory
-from ricordo.model.proposal import StoredProposal
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import Compaction, NewTurn, Observer
-from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
+from ricordo.model.thread import NewTurn
+from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything
+from ricordo.transfer import chatgpt, claude, foreign_files, keyvalue, markdown, mem0
+from ricordo.transfer.drafts import FileOpener, ImportedData, UserDraft, imported_draft
 from ricordo.transfer.exports import Progress, no_progress
-from ricordo.transfer.importers import IMPORTERS, recognise
-from ricordo.transfer.merge import (
-    FoundThread,
-    ImportedData,
-    memories_to_leave,
-    merge_findings,
-    merge_states,
-)
-from ricordo.transfer.rows import FORMAT_NAME, Row, UserRows, is_export, read_users
+from ricordo.transfer.merge import merge_user
+from ricordo.transfer.rows import FORMAT_NAME, DraftRow, Row, is_export, read_rows
 from ricordo.transfer.user_restore import check_coherence, restore_user
 
-AUTO = "auto"
-FORMATS = (AUTO, FORMAT_NAME, *IMPORTERS)
-_NOT_DRAFT_FIELDS = (
-    *("id", "user_id", "status", "purge_at", "access_count"),
-    *("updated_at", "last_accessed_at", "last_verified_at"),
-)
+Importer = Callable[[Path], Iterator[ImportedData]]
+"""Yields data as it reads, so that memory does not hold the whole file."""
+
+IMPORTERS: Final[Mapping[str, Importer]] = {
+    "mem0": mem0.read,
+    "chatgpt": chatgpt.read,
+    "claude": claude.read,
+    "keyvalue": keyvalue.read,
+    "markdown": markdown.read,
+}
+
+# Ordered: what fits an earlier one may look like flat key-value JSON as well.
+_JSON_SHAPES: Final[Mapping[str, Callable[[object], bool]]] = {
+    "chatgpt": chatgpt.fits,
+    "claude": claude.fits,
+    "mem0": mem0.fits,
+    "keyvalue": keyvalue.fits,
+}
+_ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
+AUTO: Final = "auto"
+FORMATS: Final = (AUTO, FORMAT_NAME, *IMPORTERS)
 
 
 def import_file(
-    database: Database, scope: Scope, path: Path, format_name: str, progress: Progress
+    database: Database,
+    open_file: FileOpener,
+    scope: Scope,
+    path: Path,
+    format_name: str,
+    progress: Progress,
 ) -> ImportReport:
     """Import a file for one user.
 
@@ -49,153 +65,93 @@ def import_file(
         raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
     _check_readable(path)
     if format_name == FORMAT_NAME or (format_name == AUTO and is_export(path)):
-        return _import_user(database, scope, _only_user(path), progress)
+        with imported_draft(database, open_file, read_rows(path)) as drafts:
+            if len(drafts) != 1:
+                raise ImportFailed(
+                    f"{path}: holds {len(drafts)} users; one user's import takes a file of one"
+                )
+            check_coherence(path, drafts[0])
+            return _import_user(database, scope, drafts[0], progress)
     chosen = recognise(path) if format_name == AUTO else format_name
-    return merge_findings(database, scope, lambda: _found_in(path, chosen), chosen, progress)
+    skipped: Counter[str] = Counter()
+    rows = _foreign_rows(path, chosen, scope.user_id, skipped)
+    with imported_draft(database, open_file, rows) as (draft,):
+        return merge_user(database, scope, draft, chosen, skipped, progress)
 
 
-def import_store(database: Database, path: Path, progress: Progress) -> ImportReport:
+def import_store(
+    database: Database, open_file: FileOpener, path: Path, progress: Progress
+) -> ImportReport:
     """Import an export of any number of users, each under their own name. Raises ImportFailed."""
     _check_readable(path)
-    names = [
-        user.user_id for user in _checked_users(path)
-    ]  # everything is checked before any write
-    with database.read_all() as reading:
-        fresh = {name for name in names if not has_anything(reading.connection, name)}
-    reports = []
-    for done, user in enumerate(read_users(path), start=1):
-        scope = Scope(user.user_id)
-        reports.append(_import_user(database, scope, user, no_progress, fresh, by_operator=True))
-        progress(done, len(names))
+    with imported_draft(database, open_file, read_rows(path)) as drafts:
+        for draft in drafts:  # everything is checked before any write
+            check_coherence(path, draft)
+        with database.read_all() as reading:
+            fresh = {
+                one.user_id for one in drafts if not has_anything(reading.connection, one.user_id)
+            }
+        reports = []
+        for done, draft in enumerate(drafts, start=1):
+            scope = Scope(draft.user_id)
+            reports.append(
+                _import_user(database, scope, draft, no_progress, fresh, by_operator=True)
+            )
+            progress(done, len(drafts))
     return _sum(reports)
 
 
-def _found_in(path: Path, format_name: str) -> Iterator[ImportedData]:
-    """The data of another system's file, in pieces, within the limits."""
-    memories = turns = 0
-    for piece in IMPORTERS[format_name](path):
-        memories += len(piece.memories)
-        turns += sum(len(thread.turns) for thread in piece.threads)
-        if memories > limits.MAX_IMPORTED_MEMORIES:
-            raise _too_many(path, limits.MAX_IMPORTED_MEMORIES, "memories")
-        if turns > limits.MAX_IMPORTED_TURNS:
-            raise _too_many(path, limits.MAX_IMPORTED_TURNS, "turns")
-        yield piece
+def _foreign_rows(
+    path: Path, format_name: str, user_id: str, skipped: Counter[str]
+) -> Iterator[DraftRow]:
+    """The rows of another system's file, within the limits; counts what it skips."""
+    yield DraftRow(user_id, "user", {"revision": 0}, 0)
+    memories = turns = part = 0
+    for found in IMPORTERS[format_name](path):
+        memories += len(found.memories)
+        turns += sum(len(thread.turns) for thread in found.threads)
+        for count, most, what in (
+            (memories, limits.MAX_IMPORTED_MEMORIES, "memories"),
+            (turns, limits.MAX_IMPORTED_TURNS, "turns"),
+        ):
+            if count > most:
+                raise ImportFailed(f"{path}: more than {most} {what}; split the file")
+        skipped.update(found.skipped)
+        for memory in found.memories:
+            values = {**_values(memory), "status": Status.ACTIVE.value}
+            yield DraftRow(user_id, "item", values, len(memory.content))
+        for thread in found.threads:
+            part += 1
+            of_thread = {"thread_id": thread.thread_id}
+            yield DraftRow(user_id, "thread", {**of_thread, "title": thread.title}, 0, part)
+            for position, turn in enumerate(thread.turns, start=1):
+                values = {**_values(turn), **of_thread, "position": position}
+                yield DraftRow(user_id, "turn", values, len(turn.content), part)
 
 
-def _too_many(path: Path, most: int, what: str) -> ImportFailed:
-    return ImportFailed(f"{path}: more than {most} {what}; split the file")
-
-
-def _only_user(path: Path) -> UserRows:
-    count = 0
-    for user in _checked_users(path):
-        count += 1
-        only = user if count == 1 else None  # with several, none is kept
-    if count != 1 or only is None:
-        raise ImportFailed(f"{path}: holds {count} users; one user's import takes a file of one")
-    return only
-
-
-def _checked_users(path: Path) -> Iterator[UserRows]:
-    for user in read_users(path):
-        check_coherence(path, user)
-        yield user
+def _values(given: NewMemory | NewTurn) -> Row:
+    values = {field.name: getattr(given, field.name) for field in fields(given)}
+    return {
+        name: value.value if isinstance(value, StrEnum) else value for name, value in values.items()
+    }
 
 
 def _import_user(
     database: Database,
     scope: Scope,
-    user: UserRows,
+    draft: UserDraft,
     progress: Progress,
     restored_too: AbstractSet[str] = frozenset(),
     *,
     by_operator: bool = False,
 ) -> ImportReport:
     """Restore exactly where nothing is stored yet, otherwise merge."""
-    restored = restore_user(database, user, scope, restored_too, by_operator=by_operator)
-    if restored is not None:
-        progress(restored.rows, restored.rows)
-        skipped = {"links": restored.skipped_links} if restored.skipped_links else {}
-        return ImportReport(format=FORMAT_NAME, restored_rows=restored.rows, skipped=skipped)
-    found = _as_findings(user, memories_to_leave(database, scope.user_id, user))
-    merged = merge_findings(database, scope, lambda: iter([found]), FORMAT_NAME, progress)
-    left_out = Counter(merged.skipped) + merge_states(database, scope.user_id, user)
-    return replace(merged, skipped=dict(sorted(left_out.items())))
-
-
-def _as_findings(user: UserRows, left: AbstractSet[int]) -> ImportedData:
-    """What to merge, without the memories whose ids are in ``left``."""
-    found = ImportedData(threads=_threads(user))
-    for row in user.rows["item"]:
-        if row["id"] in left:
-            continue
-        if row["status"] == Status.ACTIVE.value:
-            found.memories.append(_draft(row))
-        else:
-            found.skipped[f"{row['status']} memories"] += 1
-    for row in user.rows["proposal"]:
-        if row["state"] == ProposalState.OPEN.value:
-            found.proposals.append(_proposal(row))
-        else:
-            found.skipped["decided proposals"] += 1
-    found.skipped["summaries"] = len(user.rows["summary"])
-    found.skipped["history rows"] = len(user.rows["history"])
-    found.skipped["links"] = len(user.rows["link"])
-    found.skipped["refused links"] = len(user.rows["refused_link"])
-    found.skipped["blocked senders"] = len(user.rows["blocked_sender"])
-    found.skipped["theme descriptions"] = sum(
-        row["description"] is not None for row in user.rows["theme"]
-    )
-    return found
-
-
-def _threads(user: UserRows) -> list[FoundThread]:
-    said: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
-        said[row["thread_id"]].append(row)
-    formed = {row["thread_id"]: row["formed_position"] for row in user.rows["formation"]}
-    compactions: defaultdict[str, list[Compaction]] = defaultdict(list)
-    for row in user.rows["compaction"]:
-        compactions[row["thread_id"]].append(
-            Compaction(**{name: value for name, value in row.items() if name != "user_id"})
-        )
-    return [
-        FoundThread(
-            thread_id=thread["thread_id"],
-            title=thread["title"],
-            turns=[_turn(row) for row in said[thread["thread_id"]]],
-            turn_ids=[row["id"] for row in said[thread["thread_id"]]],
-            formed=formed.get(thread["thread_id"], 0),
-            compactions=compactions[thread["thread_id"]],
-        )
-        for thread in user.rows["thread"]
-    ]
-
-
-def _draft(row: Row) -> NewMemory:
-    return NewMemory.parse(
-        {name: value for name, value in row.items() if name not in _NOT_DRAFT_FIELDS}
-    )
-
-
-def _turn(row: Row) -> NewTurn:
-    names = ("role", "content", "actor", "at", "message_id", "tool_calls")
-    observer = row["observed_by"]
-    known = {"observed_by": None if observer is None else Observer.parse(observer)}
-    return NewTurn(**{name: row[name] for name in names} | known)
-
-
-def _proposal(row: Row) -> StoredProposal:
-    checked = {
-        "kind": ProposalKind(row["kind"]),
-        "state": ProposalState(row["state"]),
-        "fields": tuple(row["fields"]),
-        "signals": tuple(row["signals"]),
-    }
-    return StoredProposal(
-        **{name: value for name, value in row.items() if name != "user_id"} | checked
-    )
+    restored = restore_user(database, draft, scope, restored_too, by_operator=by_operator)
+    if restored is None:
+        return merge_user(database, scope, draft, FORMAT_NAME, Counter(), progress)
+    progress(restored.rows, restored.rows)
+    skipped = {"links": restored.skipped_links} if restored.skipped_links else {}
+    return ImportReport(format=FORMAT_NAME, restored_rows=restored.rows, skipped=skipped)
 
 
 def _sum(reports: list[ImportReport]) -> ImportReport:
@@ -224,3 +180,37 @@ def _check_readable(path: Path) -> None:
     if size > limits.MAX_IMPORT_FILE_BYTES:
         maximum = limits.MAX_IMPORT_FILE_BYTES
         raise ImportFailed(f"{path}: {size} bytes; allowed: at most {maximum}")
+
+
+def recognise(path: Path) -> str:
+    """The format of a file, by its contents. Raises ImportFailed: no known format."""
+    if foreign_files.is_archive(path):
+        return _format_of_archive(path)
+    try:
+        recognised = _format_of_json(foreign_files.document(path).data)
+    except ImportFailed as problem:
+        if markdown.fits(path):
+            return "markdown"
+        raise ImportFailed(f"{problem} and no Markdown bullets in it; {_ALLOWED}") from None
+    if recognised is None:
+        raise ImportFailed(f"{path}: JSON of an unknown kind; {_ALLOWED}")
+    return recognised
+
+
+def _format_of_archive(path: Path) -> str:
+    try:
+        for document in foreign_files.documents(path, {*chatgpt.MEMBERS, *claude.MEMBERS}):
+            recognised = _format_of_json(document.data)
+            if recognised in ("chatgpt", "claude"):
+                return recognised
+    except ImportFailed as problem:
+        raise ImportFailed(f"{problem}; {_ALLOWED}") from None
+    raise ImportFailed(f"{path}: an archive of an unknown kind; {_ALLOWED}")
+
+
+def _format_of_json(data: object) -> str | None:
+    found = next((name for name, fits in _JSON_SHAPES.items() if fits(data)), None)
+    if found is None and isinstance(data, foreign_files.Entries):
+        for _ in data:  # it may not be JSON
+            pass
+    return found

@@ -70,14 +70,14 @@ def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
     Raises:
         OutOfBounds, ValueError, RecursionError: as for :func:`bounded_value`.
     """
-    held = bytearray()
+    contents = bytearray()
     for chunk in chunks():
-        held += chunk
-        if held.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK).startswith(b"["):
+        contents += chunk
+        if contents.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK).startswith(b"["):
             return JsonListing(chunks)
-        if len(held) > limits.MAX_IMPORT_ENTRY_BYTES:
+        if len(contents) > limits.MAX_IMPORT_ENTRY_BYTES:
             raise _too_large()
-    return _located(bytes(held), 0, 0)
+    return _located(bytes(contents), 0, 0)
 
 
 class _Entries:
@@ -85,20 +85,22 @@ class _Entries:
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._at = 0  # scanned up to here
         self._passed = 0  # bytes and lines before the buffer
         self._lines = 0
 
     def read(self) -> Iterator[Any]:
         sign = self._next(_TO_SIGN)
-        if sign != b"[" or self._held[: self._at - 1].removeprefix(_BYTE_ORDER_MARK).strip(_BLANK):
+        if sign != b"[" or self._buffer[: self._at - 1].removeprefix(_BYTE_ORDER_MARK).strip(
+            _BLANK
+        ):
             raise ValueError("Expecting a list: line 1")
         self._drop()
         for number in range(1, limits.MAX_IMPORTED_ENTRIES + 1):
             try:
                 end = self._end_of_entry()
-                raw = bytes(self._held[: self._at - 1]) if end else bytes(self._held)
+                raw = bytes(self._buffer[: self._at - 1]) if end else bytes(self._buffer)
                 if end == b"]" and number == 1 and not raw.strip(_BLANK):
                     break
                 entry = _located(raw, self._passed, self._lines)
@@ -113,9 +115,9 @@ class _Entries:
         else:
             raise OutOfBounds(f"more than {limits.MAX_IMPORTED_ENTRIES} entries")
         self._drop()
-        while not self._held.strip(_BLANK):
-            self._lines += self._held.count(b"\n")
-            self._held.clear()
+        while not self._buffer.strip(_BLANK):
+            self._lines += self._buffer.count(b"\n")
+            self._buffer.clear()
             if not self._more():
                 return
         raise ValueError(f"Extra data: line {self._line()}")
@@ -133,32 +135,32 @@ class _Entries:
 
     def _next(self, pattern: "re.Pattern[bytes]") -> bytes:
         while True:
-            found = pattern.match(self._held, self._at)
+            found = pattern.match(self._buffer, self._at)
             if found:
                 self._at = found.end()
                 return found[1]
             # A long string is scanned again from its start, so read as much of it as possible.
-            wanted = 2 * (len(self._held) - self._at)
+            wanted = 2 * (len(self._buffer) - self._at)
             if not self._more():
                 return b""
-            while len(self._held) - self._at < wanted and self._more():
+            while len(self._buffer) - self._at < wanted and self._more():
                 pass
 
     def _more(self) -> bool:
         chunk = next(self._chunks, b"")
-        self._held += chunk
-        if len(self._held) > limits.MAX_IMPORT_ENTRY_BYTES + len(chunk):
+        self._buffer += chunk
+        if len(self._buffer) > limits.MAX_IMPORT_ENTRY_BYTES + len(chunk):
             raise _too_large()
         return bool(chunk)
 
     def _drop(self) -> None:
         self._passed += self._at
-        self._lines += self._held.count(b"\n", 0, self._at)
-        del self._held[: self._at]
+        self._lines += self._buffer.count(b"\n", 0, self._at)
+        del self._buffer[: self._at]
         self._at = 0
 
     def _line(self) -> int:
-        return self._lines + self._held.count(b"\n", 0, self._at) + 1
+        return self._lines + self._buffer.count(b"\n", 0, self._at) + 1
 
 
 def _located(raw: bytes, passed: int, lines: int) -> Any:

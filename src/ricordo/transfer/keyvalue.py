@@ -12,8 +12,8 @@ from ricordo.errors import ImportFailed
 from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
+from ricordo.transfer.drafts import ImportedData
 from ricordo.transfer.foreign_files import is_kept
-from ricordo.transfer.merge import ImportedData
 
 _KEY_AS_WORDS: Final = str.maketrans("_-", "  ")
 _ALLOWED: Final = "text, a number, true, false, or a list of those"

@@ -14,8 +14,8 @@ from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
-from ricordo.transfer.foreign_files import in_batches, is_kept
-from ricordo.transfer.merge import ImportedData
+from ricordo.transfer.drafts import ImportedData
+from ricordo.transfer.foreign_files import is_kept
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
@@ -176,7 +176,7 @@ def read(path: Path) -> Iterator[ImportedData]:
     text = foreign_files.read_text(path)
     if not has_bullets(text):
         raise ImportFailed(f"{path}: no Markdown bullets in it")
-    yield from in_batches(_found(block) for block in blocks(text))
+    yield from map(_found, blocks(text))
 
 
 def _found(block: MarkdownBlock) -> ImportedData:

@@ -13,8 +13,8 @@ from ricordo.errors import ImportFailed
 from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
-from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
-from ricordo.transfer.merge import ImportedData
+from ricordo.transfer.drafts import ImportedData
+from ricordo.transfer.foreign_files import JsonObject, is_kept
 
 _LIST_FIELDS: Final = ("results", "memories")
 _TEXT_FIELDS: Final = ("memory", "text", "data")
@@ -34,7 +34,7 @@ def fits(data: object) -> bool:
 def read(path: Path) -> Iterator[ImportedData]:
     """The memories of one mem0 user. Raises ImportFailed."""
     users: set[str] = set()
-    yield from in_batches(_found(path, users))
+    yield from _found(path, users)
     if len(users) > 1:
         more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
         raise ImportFailed(

@@ -1,10 +1,11 @@
-"""Merging imported data into a user's existing memory."""
+"""Merging the rows of a draft into a user's existing memory."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -14,13 +15,12 @@ from ricordo.formation.proposals import add_proposal
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.additions import add_all, check_times
 from ricordo.memories.lifecycle import plan_lifecycle
-from ricordo.model.draft import NewMemory
+from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import Compaction, NewTurn
-from ricordo.model.vocabulary import Status
+from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage.checkpoints import has_graph
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -38,10 +38,9 @@ from ricordo.storage.tables import (
     turns,
 )
 from ricordo.storage.threads import append_turns, put_compaction
+from ricordo.transfer.drafts import FoundThread, UserDraft, pages
 from ricordo.transfer.exports import Progress
-from ricordo.transfer.rows import Row, UserRows
-
-KNOWN_ALREADY: Final = "proposals known already"
+from ricordo.transfer.rows import Row
 
 _REASON: Final = "imported"
 _GRAPHS: Final = {
@@ -49,34 +48,121 @@ _GRAPHS: Final = {
     "graph_channel": graph_channels,
     "graph_write": graph_writes,
 }
+_NOT_MERGED: Final = {
+    "summary": "summaries",
+    "history": "history rows",
+    "link": "links",
+    "refused_link": "refused links",
+    "blocked_sender": "blocked senders",
+    "thread_view": "views of changes",
+}
+_ENTRIES_AT_ONCE: Final = 100  # an entry may have a megabyte
+
+T = TypeVar("T")
 
 
-def merge_proposals(
+def merge_user(
     database: Database,
     scope: Scope,
-    waiting: Sequence[StoredProposal],
+    draft: UserDraft,
+    format_name: str,
+    skipped: Counter[str],
+    progress: Progress,
+) -> ImportReport:
+    """Merge the rows of a draft in batches. Idempotent, so an interrupted import can be repeated.
+
+    ``skipped`` counts what was left out before, by reason.
+
+    Raises:
+        ImportFailed: times that contradict each other; nothing was written.
+    """
+    now, user_id = database.clock(), scope.user_id
+    left = memories_to_leave(database, user_id, draft)
+    counts: Counter[str] = Counter()
+    done, total = 0, draft.count("thread")
+    for memory in _memories(draft, left, now, skipped):
+        try:
+            check_times(memory, now)
+        except InvalidValue as problem:
+            raise ImportFailed(f"memory {memory.content[:60]!r}: {problem}") from None
+        total += 1
+    # Memories come before the conversations that they were said in.
+    for batch in _batches(_memories(draft, left, now, Counter()), WRITE_BATCH_ITEMS):
+        outcomes = _merge_memories(database, scope, batch)
+        skipped["older than what is stored"] += len(batch) - len(outcomes)
+        for one in outcomes:
+            counts["added"] += not (one.duplicate or one.updated)
+            counts["updated"] += one.updated
+            counts["duplicates"] += one.duplicate
+        done += len(batch)
+        progress(done, total)
+    new_turn_ids: dict[int, int] = {}
+    for thread in draft.threads():
+        appended, placed = _merge_thread(database, user_id, thread)
+        counts["threads"] += 1
+        counts["turns"] += appended
+        new_turn_ids.update(placed)
+        done += 1
+        progress(done, total)
+    for waiting in _batches(_proposals(draft, skipped), WRITE_BATCH_ITEMS):
+        skipped += _merge_proposals(database, scope, waiting, new_turn_ids)
+    skipped += merge_states(database, user_id, draft)
+    for kind, what in _NOT_MERGED.items():
+        skipped[what] += draft.count(kind)
+    described = draft.table("theme").c.description.is_not(None)
+    skipped["theme descriptions"] += draft.count("theme", described)
+    return ImportReport(
+        format=format_name,
+        **counts,
+        skipped={why: count for why, count in sorted(skipped.items()) if count},
+    )
+
+
+def _batches(values: Iterable[T], at_once: int) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while batch := list(islice(iterator, at_once)):
+        yield batch
+
+
+def _memories(
+    draft: UserDraft, left: set[int], now: datetime, skipped: Counter[str]
+) -> Iterator[NewMemory]:
+    """The memories to merge, without those whose ids are in ``left``; counts what it skips."""
+    for row in draft.rows("item"):
+        if row["id"] in left:
+            continue
+        if row["status"] != Status.ACTIVE.value:
+            skipped[f"{row['status']} memories"] += 1
+        elif row["expires_at"] is not None and row["expires_at"] <= now:
+            skipped["expired"] += 1
+        else:
+            yield NewMemory(**{name: row[name] for name in FIELD_NAMES})
+
+
+def _proposals(draft: UserDraft, skipped: Counter[str]) -> Iterator[StoredProposal]:
+    """The open proposals; counts the others."""
+    for row in draft.rows("proposal"):
+        if row["state"] != ProposalState.OPEN.value:
+            skipped["decided proposals"] += 1
+            continue
+        values: dict[str, Any] = {name: row[name] for name in row if name != "user_id"}
+        values["kind"] = ProposalKind(row["kind"])
+        values["state"] = ProposalState.OPEN
+        values["fields"], values["signals"] = tuple(row["fields"]), tuple(row["signals"])
+        yield StoredProposal(**values)
+
+
+@retried
+def _merge_proposals(
+    database: Database,
+    scope: Scope,
+    batch: Sequence[StoredProposal],
     new_turn_ids: Mapping[int, int],
-    reason: str,
 ) -> Counter[str]:
     """Add open proposals until they expire; returns what was left out, by reason.
 
     A text that is a memory here, or was proposed here before, is not proposed again.
     """
-    skipped: Counter[str] = Counter()
-    for start in range(0, len(waiting), WRITE_BATCH_ITEMS):
-        batch = waiting[start : start + WRITE_BATCH_ITEMS]
-        skipped += _merge_batch(database, scope, batch, new_turn_ids, reason)
-    return skipped
-
-
-@retried
-def _merge_batch(
-    database: Database,
-    scope: Scope,
-    batch: Sequence[StoredProposal],
-    new_turn_ids: Mapping[int, int],
-    reason: str,
-) -> Counter[str]:
     skipped: Counter[str] = Counter()
     with database.write(scope.user_id) as writing:
         known = _known(writing, {proposal.content_hash for proposal in batch})
@@ -84,9 +170,14 @@ def _merge_batch(
             if proposal.expires_at <= writing.now:
                 skipped["expired"] += 1
             elif proposal.content_hash in known:
-                skipped[KNOWN_ALREADY] += 1
+                skipped["proposals known already"] += 1
             else:
-                _keep(writing, scope, proposal, new_turn_ids, reason)
+                (number,) = writing.take_ids(ITEM_IDS, 1)
+                signals = tuple(
+                    new_turn_ids[one] for one in proposal.signals if one in new_turn_ids
+                )
+                kept = replace(proposal, id=number, signals=signals)
+                add_proposal(writing, kept, scope.actor, _REASON)
                 known.add(proposal.content_hash)
     return skipped
 
@@ -102,158 +193,6 @@ def _known(writing: WriteTransaction, hashes: set[str]) -> set[str]:
         proposals.c.user_id == writing.user_id, proposals.c.content_hash.in_(sorted(hashes))
     )
     return set(writing.connection.execute(sa.union(remembered, proposed)).scalars())
-
-
-def _keep(
-    writing: WriteTransaction,
-    scope: Scope,
-    proposal: StoredProposal,
-    new_turn_ids: Mapping[int, int],
-    reason: str,
-) -> None:
-    (proposal_id,) = writing.take_ids(ITEM_IDS, 1)
-    signals = tuple(new_turn_ids[one] for one in proposal.signals if one in new_turn_ids)
-    kept = replace(proposal, id=proposal_id, signals=signals)
-    add_proposal(writing, kept, scope.actor, reason)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundThread:
-    """A conversation in a file.
-
-    ``turn_ids`` are the ids of its turns in the file, if any; the first ``formed`` turns have been
-    formed into memories. ``compactions`` are its summaries.
-    """
-
-    thread_id: str
-    title: str | None
-    turns: Sequence[NewTurn]
-    turn_ids: Sequence[int] = ()
-    formed: int = 0
-    compactions: Sequence[Compaction] = ()
-
-
-@dataclass(slots=True)
-class ImportedData:
-    """Checked data of one user, ready to be written.
-
-    ``skipped`` counts what was left out, by reason.
-    """
-
-    memories: list[NewMemory] = field(default_factory=list)
-    threads: list[FoundThread] = field(default_factory=list)
-    proposals: list[StoredProposal] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-
-    def add_thread(self, thread_id: str, title: str | None, turns: list[NewTurn]) -> None:
-        """Add a conversation of another system, unless nothing of it can be stored."""
-        if turns:
-            self.threads.append(FoundThread(thread_id, title, turns))
-        else:
-            self.skipped["conversations without text"] += 1
-
-
-def merge_findings(
-    database: Database,
-    scope: Scope,
-    pieces: Callable[[], Iterable[ImportedData]],
-    format_name: str,
-    progress: Progress,
-) -> ImportReport:
-    """Write findings in batches. Idempotent, so an interrupted import can be repeated.
-
-    ``pieces`` returns a new iterator each time: everything is checked before the first write, and
-    never held in memory at once.
-
-    Raises:
-        ImportFailed: times that contradict each other; nothing was written.
-    """
-    merging = _Merge(database, scope, progress)
-    for piece in pieces():
-        merging.check(piece)
-    for piece in pieces():
-        merging.write(piece)
-    return merging.finished(format_name)
-
-
-class _Merge:
-    def __init__(self, database: Database, scope: Scope, progress: Progress) -> None:
-        self._database = database
-        self._scope = scope
-        self._progress = progress
-        self._now = database.clock()
-        self._skipped: Counter[str] = Counter()
-        self._total = 0
-        self._done = 0
-        self._waiting: list[NewMemory] = []
-        self._outcomes: Counter[str] = Counter()
-        self._new_turn_ids: dict[int, int] = {}
-
-    def check(self, piece: ImportedData) -> None:
-        wanted = self._wanted(piece)
-        _check_times(wanted, self._now)
-        self._skipped.update(piece.skipped)
-        self._skipped["expired"] += len(piece.memories) - len(wanted)
-        self._total += len(wanted) + len(piece.threads)
-
-    def write(self, piece: ImportedData) -> None:
-        self._waiting += self._wanted(piece)
-        # Memories come before the conversations that they were said in.
-        self._write_memories(at_least=1 if piece.threads else WRITE_BATCH_ITEMS)
-        for thread in piece.threads:
-            appended, placed = _merge_thread(self._database, self._scope.user_id, thread)
-            self._outcomes["threads"] += 1
-            self._outcomes["turns"] += appended
-            self._new_turn_ids.update(placed)
-            self._note_done(1)
-        if piece.proposals:
-            self._skipped += merge_proposals(
-                self._database, self._scope, piece.proposals, self._new_turn_ids, _REASON
-            )
-
-    def finished(self, format_name: str) -> ImportReport:
-        self._write_memories(at_least=1)
-        return ImportReport(
-            format=format_name,
-            added=self._outcomes["added"],
-            updated=self._outcomes["updated"],
-            duplicates=self._outcomes["duplicates"],
-            threads=self._outcomes["threads"],
-            turns=self._outcomes["turns"],
-            skipped={why: count for why, count in sorted(self._skipped.items()) if count},
-        )
-
-    def _wanted(self, piece: ImportedData) -> list[NewMemory]:
-        return [
-            draft
-            for draft in piece.memories
-            if not (draft.expires_at is not None and draft.expires_at <= self._now)
-        ]
-
-    def _write_memories(self, at_least: int) -> None:
-        while len(self._waiting) >= at_least:
-            batch = self._waiting[:WRITE_BATCH_ITEMS]
-            del self._waiting[:WRITE_BATCH_ITEMS]
-            outcomes = _merge_memories(self._database, self._scope, batch)
-            self._skipped["older than what is stored"] += len(batch) - len(outcomes)
-            for one in outcomes:
-                is_new = not (one.duplicate or one.updated)
-                self._outcomes["added"] += is_new
-                self._outcomes["updated"] += one.updated
-                self._outcomes["duplicates"] += one.duplicate
-            self._note_done(len(batch))
-
-    def _note_done(self, count: int) -> None:
-        self._done += count
-        self._progress(self._done, self._total)
-
-
-def _check_times(drafts: Iterable[NewMemory], now: datetime) -> None:
-    for draft in drafts:
-        try:
-            check_times(draft, now)
-        except InvalidValue as problem:
-            raise ImportFailed(f"memory {draft.content[:60]!r}: {problem}") from None
 
 
 @retried
@@ -272,13 +211,13 @@ def _newer_than_stored(
         return list(drafts)
     where = (items.c.user_id == user_id) & (items.c.status == "active") & items.c.key.in_(keys)
     stored = {(item.theme, item.key): item.valid_from for item in find_items(connection, where)}
-    return [draft for draft in drafts if not _is_older(draft, stored)]
-
-
-def _is_older(draft: NewMemory, stored: dict[tuple[str, str | None], datetime]) -> bool:
-    present = stored.get((draft.effective_theme, draft.key))
-    stated = draft.valid_from or draft.created_at
-    return present is not None and stated is not None and stated < present
+    newer = []
+    for draft in drafts:
+        present = stored.get((draft.effective_theme, draft.key))
+        stated = draft.valid_from or draft.created_at
+        if present is None or stated is None or stated >= present:
+            newer.append(draft)
+    return newer
 
 
 @retried
@@ -337,41 +276,43 @@ def _keep_formed(
 # Existing states stay, unless the file has a newer one for the same thread or entry.
 
 
-def memories_to_leave(database: Database, user_id: str, given: UserRows) -> set[int]:
+def memories_to_leave(database: Database, user_id: str, given: UserDraft) -> set[int]:
     """Memories in the file of entries that exist here and are as new or newer.
 
     Merging them would change when the entries here expire and how they are found.
     """
+    left: set[int] = set()
+    entries = given.select("store_entry", "namespace", "key", "item_id", "updated_at")
     with database.read(user_id) as view:
         where = readable(user_id, view.now)
-        rows = given.rows["store_entry"]
-        present = entries_named(view.connection, where, [_name(row) for row in rows])
-    return {
-        row["item_id"]
-        for row in rows
-        if row["item_id"] is not None and _is_as_new(present.get(_name(row)), row)
-    }
+        for rows in pages(given.connection, entries, is_wide=False):
+            present = entries_named(view.connection, where, [_name(row) for row in rows])
+            left.update(
+                row["item_id"]
+                for row in rows
+                if row["item_id"] is not None and _is_as_new(present.get(_name(row)), row)
+            )
+    return left
 
 
-def merge_states(database: Database, user_id: str, given: UserRows) -> Counter[str]:
+def merge_states(database: Database, user_id: str, given: UserDraft) -> Counter[str]:
     """Add program states that are new or newer; returns what was left out, by reason.
 
     Memories must be merged first: store entries refer to theirs. Idempotent.
     """
     skipped: Counter[str] = Counter()
-    skipped["views of changes"] = len(given.rows["thread_view"])
-    for row in given.rows["checkpoint"]:
+    for row in given.rows("checkpoint"):
         skipped["older checkpoints"] += not _merge_checkpoint(database, user_id, row)
-    by_thread: defaultdict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for kind in _GRAPHS:
-        for row in given.rows[kind]:
-            by_thread[row["thread_id"]][kind].append(row)
-    for thread_id, rows in by_thread.items():
+    threads = sa.union(*(given.select(kind, "thread_id").order_by(None) for kind in _GRAPHS))
+    for thread_id in given.connection.execute(threads).scalars():
+        rows = {kind: given.rows_of_thread(kind, thread_id) for kind in _GRAPHS}
         skipped["graphs of known threads"] += not _merge_graph(database, user_id, thread_id, rows)
-    entries = given.rows["store_entry"]
-    by_id = {row["id"]: row for row in given.rows["item"]}
-    for start in range(0, len(entries), WRITE_BATCH_ITEMS):
-        batch = entries[start : start + WRITE_BATCH_ITEMS]
+    for batch in _batches(given.rows("store_entry"), _ENTRIES_AT_ONCE):
+        mentioned = [row["item_id"] for row in batch if row["item_id"] is not None]
+        found = given.select("item", "id", "status", "theme", "key").where(
+            given.table("item").c.id.in_(mentioned)
+        )
+        by_id = {row["id"]: dict(row) for row in given.connection.execute(found).mappings()}
         skipped += _merge_entries(database, user_id, batch, by_id)
     return skipped
 
@@ -386,8 +327,10 @@ def _merge_checkpoint(database: Database, user_id: str, row: Row) -> bool:
             writing.connection.execute(sa.insert(checkpoints).values({**row, "user_id": user_id}))
             writing.keeps_user = True
         else:  # with a new version, so that a program with the old one notices
-            stands = state_rows.CheckpointPosition(present.version, present.created_at)
-            state_rows.put_state(writing, row["thread_id"], row["state"], stands, row["updated_at"])
+            position = state_rows.CheckpointPosition(present.version, present.created_at)
+            state_rows.put_state(
+                writing, row["thread_id"], row["state"], position, row["updated_at"]
+            )
     return True
 
 

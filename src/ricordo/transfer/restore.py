@@ -20,17 +20,14 @@ from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import OWNED_TABLES, metadata, users
 from ricordo.transfer.backup import (
-    FileOpener,
     Manifest,
-    copy_into,
     copy_rows,
     count_rows,
-    draft_beside,
-    opened,
     recognised,
     remove_manifest,
     verified,
 )
+from ricordo.transfer.drafts import FileOpener, copy_into, draft_beside, opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -410,13 +409,6 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
 Row = dict[str, Any]
 
 
-@dataclass(slots=True)
-class UserRows:
-    user_id: str
-    revision: int
-    rows: dict[str, list[Row]] = field(default_factory=lambda: {kind: [] for kind in TABLE_OF_KIND})
-
-
 def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
     """The exported columns of a table, by their names in the file."""
     derived = _DERIVED.get(table, frozenset())
@@ -446,10 +438,23 @@ def header_line() -> str:
     return json.dumps({"kind": FORMAT_NAME, "version": FORMAT_VERSION})
 
 
-def read_users(path: Path) -> Iterator[UserRows]:
-    """The users of an export, one by one, every value checked. Raises ImportFailed."""
-    present: UserRows | None = None
+class DraftRow(NamedTuple):
+    """A checked row of a file, for a draft. ``size`` is that of its text.
+
+    Files of other systems may have a conversation more than once: each is a ``part``.
+    """
+
+    user_id: str
+    kind: str
+    values: Row
+    size: int
+    part: int = 0
+
+
+def read_rows(path: Path) -> Iterator[DraftRow]:
+    """The rows of an export, user by user, every value checked. Raises ImportFailed."""
     seen: set[str] = set()
+    user_id = None
     number = rows = size = 0
     ended = False
     for number, line in _numbered_lines(path):
@@ -458,34 +463,36 @@ def read_users(path: Path) -> Iterator[UserRows]:
         if number == 1:
             _check_header(path, kind, row)
             continue
+        where = f"{path}, line {number}"
         if ended:
-            raise ImportFailed(f"{path}, line {number}: follows the line that ends the export")
+            raise ImportFailed(f"{where}: follows the line that ends the export")
         if kind == END_KIND:
-            _check_end(path, number, row)
+            if row.get("rows") != number - 2:
+                found = f"{number - 2} rows, but {row.get('rows')!r} were exported"
+                raise ImportFailed(f"{where}: {found}")
             ended = True
             continue
-        checked = _checked(path, number, kind, row)
+        if not isinstance(kind, str) or kind not in TABLE_OF_KIND:
+            raise ImportFailed(f"{where}: kind {kind!r}; allowed: {', '.join(TABLE_OF_KIND)}")
+        try:
+            checked = checked_row(kind, exported_columns(TABLE_OF_KIND[kind]), row)
+        except InvalidInput as problem:
+            raise ImportFailed(f"{where}: {problem}") from None
         if kind == "user":
-            if checked["user_id"] in seen:
-                raise ImportFailed(f"{path}, line {number}: user appears twice")
-            seen.add(checked["user_id"])
-            if present is not None:
-                yield present
-            present, rows, size = UserRows(checked["user_id"], checked["revision"]), 0, 0
+            user_id, rows, size = checked["user_id"], 0, 0
+            if user_id in seen:
+                raise ImportFailed(f"{where}: user appears twice")
+            seen.add(user_id)
         owner = checked["owner_id"] if kind == "link" else checked["user_id"]
-        if present is None or owner != present.user_id:
-            raise ImportFailed(f"{path}, line {number}: belongs to no user line before it")
+        if user_id is None or owner != user_id:
+            raise ImportFailed(f"{where}: belongs to no user line before it")
         rows, size = rows + 1, size + len(line)
         if rows > limits.MAX_IMPORTED_ROWS or size > limits.MAX_IMPORTED_ROWS_BYTES:
             most = f"{limits.MAX_IMPORTED_ROWS} rows or {limits.MAX_IMPORTED_ROWS_BYTES} bytes"
-            raise ImportFailed(
-                f"{path}, line {number}: more than {most} of one user; a backup brings them"
-            )
-        present.rows[kind].append(checked)
+            raise ImportFailed(f"{where}: more than {most} of one user; a backup brings them")
+        yield DraftRow(user_id, kind, checked, len(line))
     if not ended:
         raise ImportFailed(f"{path}: ends after line {number}, before the end of the export")
-    if present is not None:
-        yield present
 
 
 def is_export(path: Path) -> bool:
@@ -528,21 +535,3 @@ def _check_header(path: Path, kind: object, row: Row) -> None:
         raise ImportFailed(
             f"{path}: export format {row.get('version')!r}; this ricordo reads {FORMAT_VERSION}"
         )
-
-
-def _check_end(path: Path, number: int, row: Row) -> None:
-    if row.get("rows") != number - 2:
-        raise ImportFailed(
-            f"{path}, line {number}: {number - 2} rows, but {row.get('rows')!r} were exported"
-        )
-
-
-def _checked(path: Path, number: int, kind: object, row: Row) -> Row:
-    if not isinstance(kind, str) or kind not in TABLE_OF_KIND:
-        raise ImportFailed(
-            f"{path}, line {number}: kind {kind!r}; allowed: {', '.join(TABLE_OF_KIND)}"
-        )
-    try:
-        return checked_row(kind, exported_columns(TABLE_OF_KIND[kind]), row)
-    except InvalidInput as problem:
-        raise ImportFailed(f"{path}, line {number}: {problem}") from None

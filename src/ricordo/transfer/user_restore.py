@@ -1,10 +1,10 @@
 """Restoring a user exactly as exported: same ids, times, history and revision."""
 
 import contextlib
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from ricordo.errors import AccessDenied, Conflict, ImportFailed, InvalidValue
 from ricordo.formation.proposals import PROPOSAL
 from ricordo.formation.schedule import plan_what_ends
-from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY, WRITE_BATCH_ITEMS
+from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY
 from ricordo.memories import sharing
 from ricordo.memories.lifecycle import WENT_WITH
 from ricordo.memories.replacement import MERGED_IDS
-from ricordo.model.item import Change, Item
+from ricordo.model.item import Item
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState, Status
@@ -29,7 +29,8 @@ from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, 
 from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug
-from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
+from ricordo.transfer.drafts import UserDraft
+from ricordo.transfer.rows import TABLE_OF_KIND, Row
 
 _ID_FIELDS: Final = {
     "item": ("id",),
@@ -40,6 +41,7 @@ _ID_FIELDS: Final = {
 }
 """The fields with ids of memories and proposals, which share one sequence."""
 
+_MOST_PROBLEMS: Final = 20  # that one message names
 _NAMED_BY: Final = {
     "thread_view": ("thread_id",),
     "checkpoint": ("thread_id",),
@@ -60,7 +62,7 @@ class Restored(NamedTuple):
 @retried
 def restore_user(
     database: Database,
-    given: UserRows,
+    given: UserDraft,
     scope: Scope,
     restored_too: AbstractSet[str] = frozenset(),
     *,
@@ -74,47 +76,58 @@ def restore_user(
     already. Open proposals expire as usual. Imported conversations are not queued for formation.
     """
     user_id = scope.user_id
-    rows = {kind: list(found) for kind, found in given.rows.items()}
-    links = [row for row in rows.pop("link") if row["user_id"] != user_id]
-    rows["link"] = []
     with database.our_errors():
         mentioned = {
-            row[name]
+            one
             for kind, names in _ID_FIELDS.items()
-            for row in rows[kind]
-            for name in names
-            if row[name] is not None
+            for row in given.connection.execute(given.select(kind, *names))
+            for one in row
+            if one is not None
         }
         database.backend.keep_ids(ITEM_IDS, mentioned)
-        database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
+        database.backend.keep_ids(TURN_IDS, _ids(given, "turn"))
     with database.write(user_id) as writing:
         if has_anything(writing.connection, user_id):
             return None
         writing.keeps_user = True
         database.backend.one_import_at_a_time(writing.connection)
         received = take_received(writing.connection, user_id)
-        rows["link"] = links
-        moved = _renumber(writing, rows)
-        links, rows["link"] = rows["link"], []
-        _drop_offers(writing, rows["refused_link"])
+        in_items = _ids(given, "item")
+        new_ids = _new_ids(
+            writing, ITEM_IDS, (items, proposals), in_items | _ids(given, "proposal")
+        )
+        new_turn_ids = _new_ids(writing, TURN_IDS, (turns,), _ids(given, "turn"))
+        for row in given.rows("refused_link"):  # the user has rejected them before
+            drop_offer(writing.connection, user_id, row["item_id"])
+        count = 0
         for kind in TABLE_OF_KIND:
-            _insert(writing, kind, [{**row, "user_id": user_id} for row in rows[kind]])
+            for page in given.pages(kind) if kind != "link" else ():
+                rows = [_renumbered(kind, row, new_ids, new_turn_ids) for row in page]
+                _insert(writing, kind, [{**row, "user_id": user_id} for row in rows])
+                count += len(rows)
         writing.continue_from(given.revision)
-        _record_received(writing, received)
-        known = {name for name in restored_too if not moved}
+        for change in received:  # what others shared before, after the user's own history
+            writing.record(
+                change.event, change.item_id, actor=change.actor, other_user=change.other_user
+            )
+        links = [
+            _renumbered("link", row, new_ids, new_turn_ids)
+            for row in given.rows("link")
+            if row["user_id"] != user_id
+        ]
+        known = frozenset() if in_items & new_ids.keys() else restored_too
         made = _link(writing, links, known) if by_operator else _offer(writing, scope, links)
         plan_what_ends(writing)  # jobs are not exported
         note_upkeep(writing, tended_since=writing.now)  # upkeep has not run here yet
-    return Restored(sum(map(len, rows.values())) + made, len(links) - made)
+    return Restored(count + made, len(links) - made)
 
 
-def _drop_offers(writing: WriteTransaction, refused: list[Row]) -> None:
-    """Withdraw offers that the user has rejected before."""
-    for row in refused:
-        drop_offer(writing.connection, writing.user_id, row["item_id"])
+def _ids(given: UserDraft, kind: str) -> set[int]:
+    return set(given.connection.execute(given.select(kind, "id")).scalars())
 
 
 def _insert(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
+    """Insert a page of rows and index them. Vectors are not exported: a job makes them."""
     if kind == "user":
         values = {name: value for name, value in rows[0].items() if name != "user_id"}
         where = users.c.user_id == rows[0]["user_id"]
@@ -122,25 +135,12 @@ def _insert(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
         return
     if kind == "item":
         rows = [{**row, **derived_columns(row["content"])} for row in rows]
-    if rows:
-        writing.connection.execute(sa.insert(TABLE_OF_KIND[kind]), rows)
-        _index(writing, kind, rows)
-
-
-def _index(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
-    """Index the restored rows. Vectors are not exported: a job makes them."""
-    for start in range(0, len(rows), WRITE_BATCH_ITEMS):
-        batch = rows[start : start + WRITE_BATCH_ITEMS]
-        if kind == "item":
-            index_items(
-                writing,
-                [
-                    item_from_row({field.name: row[field.name] for field in fields(Item)})
-                    for row in batch
-                ],
-            )
-        elif kind == "turn":
-            index_turns(writing, [Turn.from_row(row) for row in batch])
+    writing.connection.execute(sa.insert(TABLE_OF_KIND[kind]), rows)
+    if kind == "item":
+        names = [field.name for field in fields(Item)]
+        index_items(writing, [item_from_row({name: row[name] for name in names}) for row in rows])
+    elif kind == "turn":
+        index_turns(writing, [Turn.from_row(row) for row in rows])
 
 
 def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet[str]) -> int:
@@ -172,232 +172,256 @@ def _offer(writing: WriteTransaction, scope: Scope, links: list[Row]) -> int:
     return made
 
 
-def _record_received(writing: WriteTransaction, received: list[Change]) -> None:
-    """Record what others shared with this user before after the user's own history."""
-    for change in received:
-        writing.record(
-            change.event, change.item_id, actor=change.actor, other_user=change.other_user
-        )
-
-
-def _renumber(writing: WriteTransaction, rows: dict[str, list[Row]]) -> bool:
-    """Assign new ids where they are taken or far beyond all others; whether any memory got one.
+def _renumbered(kind: str, row: Row, new_ids: dict[int, int], new_turn_ids: dict[int, int]) -> Row:
+    """A row with the new ids of what it mentions.
 
     History may mention memories of others or purged ones; those ids stay.
     """
-    numbered = [*rows["item"], *rows["proposal"]]
-    new_ids = _new_ids(writing, ITEM_IDS, (items, proposals), numbered)
-    moved = any(row["id"] in new_ids for row in rows["item"])
-    for kind, names in _ID_FIELDS.items():
-        rows[kind] = [_mapped(row, names, new_ids) for row in rows[kind]]
-    for row in rows["history"]:
-        row["meta"] = _mapped_meta(row["meta"], new_ids)
-    new_turn_ids = _new_ids(writing, TURN_IDS, (turns,), rows["turn"])
-    rows["turn"] = [_mapped(row, ("id",), new_turn_ids) for row in rows["turn"]]
-    for row in rows["proposal"]:
-        row["signals"] = [new_turn_ids.get(one, one) for one in row["signals"]]
-    return moved
-
-
-def _mapped_meta(meta: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
-    mapped = dict(meta)
-    if MERGED_IDS in meta:
-        mapped[MERGED_IDS] = [new_ids.get(one, one) for one in meta[MERGED_IDS]]
-    for name in (WENT_WITH, PROPOSAL):
-        if name in meta:
-            mapped[name] = new_ids.get(meta[name], meta[name])
-    return mapped
-
-
-def _mapped(row: Row, names: Iterable[str], new_ids: dict[int, int]) -> Row:
-    return {**row, **{name: new_ids.get(row[name], row[name]) for name in names}}
+    changed: Row = {name: new_ids.get(row[name], row[name]) for name in _ID_FIELDS.get(kind, ())}
+    if kind == "turn":
+        changed["id"] = new_turn_ids.get(row["id"], row["id"])
+    elif kind == "proposal":
+        changed["signals"] = [new_turn_ids.get(one, one) for one in row["signals"]]
+    elif kind == "history":
+        changed["meta"] = meta = dict(row["meta"])
+        if MERGED_IDS in meta:
+            meta[MERGED_IDS] = [new_ids.get(one, one) for one in meta[MERGED_IDS]]
+        for name in {WENT_WITH, PROPOSAL} & meta.keys():
+            meta[name] = new_ids.get(meta[name], meta[name])
+    return {**row, **changed}
 
 
 def _new_ids(
-    writing: WriteTransaction, series: str, tables: Sequence[sa.Table], rows: list[Row]
+    writing: WriteTransaction, series: str, tables: Sequence[sa.Table], wanted: set[int]
 ) -> dict[int, int]:
-    wanted = {row["id"] for row in rows}
+    """New ids in place of those that are taken or far beyond all others."""
     if not wanted:
         return {}
     (reached,) = writing.take_ids(series, 1)
-    beyond = {one for one in wanted if one > reached}
-    within = wanted - beyond
-    with writing.acting_for_all():  # ids are unique across users
-        taken = {one for table in tables for one in _taken(writing.connection, table, within)}
-    unusable = sorted(beyond | taken)
+    unusable = {one for one in wanted if one > reached}
+    within = wanted - unusable
+    if within:
+        with writing.acting_for_all():  # ids are unique across users
+            for table in tables:
+                between = table.c.id.between(min(within), max(within))
+                present: Any = writing.connection.execute(sa.select(table.c.id).where(between))
+                unusable |= within.intersection(present.scalars())
     fresh = writing.take_ids(series, len(unusable)) if unusable else []
-    return dict(zip(unusable, fresh, strict=True))
+    return dict(zip(sorted(unusable), fresh, strict=True))
 
 
-def _taken(connection: sa.Connection, table: sa.Table, wanted: set[int]) -> set[int]:
-    if not wanted:
-        return set()
-    between = table.c.id.between(min(wanted), max(wanted))
-    present: Any = connection.execute(sa.select(table.c.id).where(between)).scalars()
-    return wanted.intersection(present)
+# Each check is a query, so that a large file takes no memory, and says the first few problems.
 
 
-def check_coherence(path: Path, user: UserRows) -> None:
+def check_coherence(path: Path, user: UserDraft) -> None:
     """Refuse rows that the store could not work with. Raises ImportFailed."""
-    problems = [
-        *_history(user),
-        *_themes(user),
-        *_items(user),
-        *_links(user),
-        *_refusals(user),
-        *_conversations(user),
-        *_formation(user),
-        *_proposals(user),
-        *_summary(user),
-        *_compactions(user),
-        *_states(user),
-    ]
+    found = chain.from_iterable(check(user) for check in _CHECKS)
+    problems = list(islice(found, _MOST_PROBLEMS))
     if problems:
         raise ImportFailed(f"{path}, user {user.user_id!r}: {'; '.join(problems)}")
 
 
-def _history(user: UserRows) -> Iterable[str]:
-    if not _is_series((row["revision"] for row in user.rows["history"]), user.revision):
+def _history(user: UserDraft) -> Iterator[str]:
+    found = sa.select(*_series(user.table("history").c.revision)).where(user.owns("history"))
+    if tuple(user.connection.execute(found).one()) != _series_up_to(user.revision):
         yield f"history is not the revisions 1 to {user.revision}"
 
 
-def _themes(user: UserRows) -> Iterable[str]:
-    slugs = [row["slug"] for row in user.rows["theme"]]
-    yield from _repeated("theme", slugs)
-    for name in slugs:
+def _themes(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "theme", "theme", "slug")
+    for name in user.connection.execute(user.select("theme", "slug")).scalars():
         if slug(name) != name:
             yield f"theme {name!r} is not a slug"
-    missing = {row["theme"] for row in user.rows["item"]} - set(slugs)
+    missing = _missing(user, ("item", "theme"), ("theme", "slug"))
     if missing:
-        yield f"memories in themes that are not there: {', '.join(sorted(missing))}"
+        yield f"memories in themes that are not there: {missing}"
 
 
-def _items(user: UserRows) -> Iterable[str]:
-    items = user.rows["item"]
-    yield from _repeated("memory", [row["id"] for row in items])
-    active = [row for row in items if row["status"] == Status.ACTIVE.value]
-    keys = [(row["theme"], row["key"]) for row in active if row["key"] is not None]
-    yield from _repeated("active key", keys)
-    texts = [(row["theme"], content_hash(row["content"])) for row in active if row["key"] is None]
-    yield from _repeated("active text", texts)
-    in_history = {row[name] for row in user.rows["history"] for name in ("item_id", "old_ref")}
-    missing = {row["id"] for row in items} - in_history
+def _items(user: UserDraft) -> Iterator[str]:
+    item = user.table("item").c
+    yield from _repeated(user, "memory", "item", "id")
+    is_active = item.status == Status.ACTIVE.value
+    keyed = sa.and_(is_active, item.key.is_not(None))
+    yield from _repeated(user, "active key", "item", "theme", "key", where=keyed)
+    texts: set[tuple[str, str]] = set()
+    unkeyed = user.select("item", "theme", "content").where(is_active, item.key.is_(None))
+    for theme, content in user.connection.execute(unkeyed.execution_options(yield_per=1_000)):
+        text = (theme, content_hash(content))
+        if text in texts:
+            yield f"active text {text!r} appears twice"
+            break
+        texts.add(text)
+    missing = _missing(user, ("item", "id"), ("history", "item_id"), ("history", "old_ref"))
     if missing:
-        yield f"memories without history: {_some(missing)}"
-    for row in items:
-        if row["status"] == Status.DELETED.value and row["purge_at"] is None:
-            yield f"memory {row['id']} is deleted but has no purge_at"
+        yield f"memories without history: {missing}"
+    is_deleted = item.status == Status.DELETED.value
+    unplanned = user.select("item", "id").where(is_deleted, item.purge_at.is_(None))
+    for item_id in user.connection.execute(unplanned).scalars():
+        yield f"memory {item_id} is deleted but has no purge_at"
 
 
-def _links(user: UserRows) -> Iterable[str]:
-    links = [(row["user_id"], row["item_id"]) for row in user.rows["link"]]
-    yield from _repeated("link", links)
-    missing = {item_id for _, item_id in links} - {row["id"] for row in user.rows["item"]}
+def _links(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "link", "link", "user_id", "item_id")
+    missing = _missing(user, ("link", "item_id"), ("item", "id"))
     if missing:
-        yield f"links to memories that are not there: {', '.join(map(str, sorted(missing)))}"
-    for item_id, count in Counter(item_id for _, item_id in links).items():
-        if count > MAX_LINKS_PER_MEMORY:
-            yield f"memory {item_id} has {count} links; allowed: {MAX_LINKS_PER_MEMORY}"
+        yield f"links to memories that are not there: {missing}"
+    item_id, count = user.table("link").c.item_id, sa.func.count()
+    many = sa.select(item_id, count).where(user.owns("link")).group_by(item_id)
+    for number, links in user.connection.execute(many.having(count > MAX_LINKS_PER_MEMORY)):
+        yield f"memory {number} has {links} links; allowed: {MAX_LINKS_PER_MEMORY}"
 
 
-def _refusals(user: UserRows) -> Iterable[str]:
-    yield from _repeated("refused link", [row["item_id"] for row in user.rows["refused_link"]])
-    blocked = [row["sender_id"] for row in user.rows["blocked_sender"]]
-    yield from _repeated("blocked sender", blocked)
-    if len(blocked) > MAX_BLOCKED_SENDERS:
-        yield f"{len(blocked)} blocked senders; allowed: {MAX_BLOCKED_SENDERS}"
+def _refusals(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "refused link", "refused_link", "item_id")
+    yield from _repeated(user, "blocked sender", "blocked_sender", "sender_id")
+    blocked = user.count("blocked_sender")
+    if blocked > MAX_BLOCKED_SENDERS:
+        yield f"{blocked} blocked senders; allowed: {MAX_BLOCKED_SENDERS}"
 
 
-def _conversations(user: UserRows) -> Iterable[str]:
-    yield from _repeated("turn", [row["id"] for row in user.rows["turn"]])
-    yield from _repeated("thread", [row["thread_id"] for row in user.rows["thread"]])
-    messages = [
-        (row["thread_id"], row["message_id"])
-        for row in user.rows["turn"]
-        if row["message_id"] is not None
-    ]
-    yield from _repeated("message", messages)
-    positions: defaultdict[str, list[int]] = defaultdict(list)
-    for row in user.rows["turn"]:
-        positions[row["thread_id"]].append(row["position"])
-    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
-    for thread_id in sorted(counts.keys() | positions.keys()):
-        if not _is_series(positions[thread_id], counts.get(thread_id, -1)):
+def _conversations(user: UserDraft) -> Iterator[str]:
+    thread, turn = user.table("thread"), user.table("turn")
+    yield from _repeated(user, "turn", "turn", "id")
+    yield from _repeated(user, "thread", "thread", "thread_id")
+    named = turn.c.message_id.is_not(None)
+    yield from _repeated(user, "message", "turn", "thread_id", "message_id", where=named)
+    found = (
+        sa.select(thread.c.thread_id, thread.c.turn_count, *_series(turn.c.position))
+        .select_from(
+            thread.outerjoin(
+                turn,
+                sa.and_(turn.c.thread_id == thread.c.thread_id, user.owns("turn")),
+            )
+        )
+        .where(user.owns("thread"))
+        .group_by(thread.c.thread_id, thread.c.turn_count)
+    )
+    for thread_id, turn_count, *positions in user.connection.execute(found):
+        if tuple(positions) != _series_up_to(turn_count):
             yield f"the turns of thread {thread_id!r} are not 1 to its turn_count"
+    for thread_id in _first_missing(user, ("turn", "thread_id"), ("thread", "thread_id")):
+        yield f"the turns of thread {thread_id!r} are not 1 to its turn_count"
 
 
-def _formation(user: UserRows) -> Iterable[str]:
-    yield from _repeated("formation of", [row["thread_id"] for row in user.rows["formation"]])
-    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
-    for row in user.rows["formation"]:
-        thread_id, reached = row["thread_id"], row["formed_position"]
-        if thread_id not in counts:
+def _formation(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "formation of", "formation", "thread_id")
+    for thread_id, reached, turn_count in _with_turn_count(user, "formation", "formed_position"):
+        if turn_count is None:
             yield f"formation of thread {thread_id!r}, which is not there"
-        elif reached > counts[thread_id]:
+        elif reached > turn_count:
             yield f"thread {thread_id!r} is formed up to {reached}, beyond its turn_count"
 
 
-def _proposals(user: UserRows) -> Iterable[str]:
-    ids = [row["id"] for row in user.rows["proposal"]]
-    yield from _repeated("proposal", ids)
-    both = set(ids).intersection(row["id"] for row in user.rows["item"])
-    if both:
-        yield f"{min(both)} is the id of a proposal and of a memory"
-    unrecorded = set(ids) - {row["item_id"] for row in user.rows["history"]}
+def _proposals(user: UserDraft) -> Iterator[str]:
+    proposal, item = user.table("proposal"), user.table("item")
+    yield from _repeated(user, "proposal", "proposal", "id")
+    both = sa.select(sa.func.min(proposal.c.id)).where(
+        user.owns("proposal"), user.owns("item"), proposal.c.id == item.c.id
+    )
+    number = user.connection.execute(both).scalar()
+    if number is not None:
+        yield f"{number} is the id of a proposal and of a memory"
+    unrecorded = _missing(user, ("proposal", "id"), ("history", "item_id"))
     if unrecorded:
-        yield f"proposals without history: {_some(unrecorded)}"
-    said = {row["id"] for row in user.rows["turn"]}
-    for row in user.rows["proposal"]:
-        missing = set(row["signals"]) - said
-        if missing:
-            yield f"proposal {row['id']} has signals that are not turns: {_some(missing)}"
+        yield f"proposals without history: {unrecorded}"
+    signal = sa.func.json_each(proposal.c.signals).table_valued("value")
+    said = sa.select(user.table("turn").c.id).where(user.owns("turn"))
+    unsaid = (
+        sa.select(proposal.c.id, signal.c.value)
+        .select_from(proposal.join(signal, sa.true()))
+        .where(user.owns("proposal"), signal.c.value.not_in(said))
+    )
+    for number, turn_id in user.connection.execute(unsaid):
+        yield f"proposal {number} has signals that are not turns: {turn_id}"
 
 
-def _summary(user: UserRows) -> Iterable[str]:
-    yield from _repeated("summary of", [row["user_id"] for row in user.rows["summary"]])
-    for row in user.rows["summary"]:
-        if row["revision"] > user.revision:
-            yield f"the summary is of revision {row['revision']}, after the user's own"
+def _summary(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "summary of", "summary", "user_id")
+    for revision in _later(user, "summary", "revision"):
+        yield f"the summary is of revision {revision}, after the user's own"
 
 
-def _compactions(user: UserRows) -> Iterable[str]:
-    rows = user.rows["compaction"]
-    yield from _repeated("compaction", [(row["thread_id"], row["last_position"]) for row in rows])
-    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
-    for row in rows:
-        if row["last_position"] > counts.get(row["thread_id"], 0):
-            yield f"thread {row['thread_id']!r} is compacted beyond its turn_count"
+def _compactions(user: UserDraft) -> Iterator[str]:
+    yield from _repeated(user, "compaction", "compaction", "thread_id", "last_position")
+    for thread_id, reached, turn_count in _with_turn_count(user, "compaction", "last_position"):
+        if reached > (turn_count or 0):
+            yield f"thread {thread_id!r} is compacted beyond its turn_count"
 
 
-def _states(user: UserRows) -> Iterable[str]:
+def _states(user: UserDraft) -> Iterator[str]:
     """Each program state is unique, and an entry's memory exists."""
     for kind, names in _NAMED_BY.items():
-        what = kind.replace("_", " ")
-        rows = user.rows[kind]
-        yield from _repeated(what, [tuple(row[name] for name in names) for row in rows])
-    for row in user.rows["thread_view"]:
-        if row["revision"] > user.revision:
-            yield f"thread {row['thread_id']!r} was told of revision {row['revision']}, to come"
-    memories = {row["id"] for row in user.rows["item"]}
-    linked = [row["item_id"] for row in user.rows["store_entry"] if row["item_id"] is not None]
-    yield from _repeated("memory of an entry", linked)
-    missing = set(linked) - memories
+        yield from _repeated(user, kind.replace("_", " "), kind, *names)
+    for revision in _later(user, "thread_view", "revision"):
+        yield f"a thread has seen revision {revision}, after the user's own"
+    linked = user.table("store_entry").c.item_id.is_not(None)
+    yield from _repeated(user, "memory of an entry", "store_entry", "item_id", where=linked)
+    missing = _missing(user, ("store_entry", "item_id"), ("item", "id"))
     if missing:
-        yield f"entries of memories that are not there: {_some(missing)}"
+        yield f"entries of memories that are not there: {missing}"
 
 
-def _is_series(numbers: Iterable[int], last: int) -> bool:
-    """Whether these are the numbers 1 to ``last``. Allocates nothing of that size, because ``last``
-    comes from a file."""
-    found = sorted(numbers)
-    return len(found) == last and all(one == at for at, one in enumerate(found, start=1))
+_CHECKS: Final = (
+    *(_history, _themes, _items, _links, _refusals, _conversations, _formation, _proposals),
+    *(_summary, _compactions, _states),
+)
 
 
-def _some(ids: Iterable[int]) -> str:
-    return ", ".join(map(str, sorted(ids)[:5]))
+def _series(number: sa.Column[Any]) -> list[sa.ColumnElement[Any]]:
+    """What tells whether numbers are a series without allocating anything of its size."""
+    count = sa.func.count
+    return [count(number), count(number.distinct()), sa.func.min(number), sa.func.max(number)]
 
 
-def _repeated(what: str, values: Iterable[Hashable]) -> Iterable[str]:
-    twice = [value for value, count in Counter(values).items() if count > 1]
-    if twice:
-        yield f"{what} {twice[0]!r} appears twice"
+def _series_up_to(last: int) -> tuple[Any, ...]:
+    return (last, last, 1, last) if last else (0, 0, None, None)
+
+
+def _repeated(
+    user: UserDraft, what: str, kind: str, *names: str, where: Any = None
+) -> Iterator[str]:
+    table = user.table(kind)
+    columns = [table.c[name] for name in names]
+    twice = (
+        sa.select(*columns)
+        .where(user.owns(kind), sa.true() if where is None else where)
+        .group_by(*columns)
+        .having(sa.func.count() > 1)
+        .order_by(sa.func.min(table.c.draft_line))
+        .limit(1)
+    )
+    for row in user.connection.execute(twice):
+        yield f"{what} {row[0] if len(row) == 1 else tuple(row)!r} appears twice"
+
+
+def _missing(user: UserDraft, wanted: tuple[str, str], *present: tuple[str, str]) -> str:
+    return ", ".join(map(str, _first_missing(user, wanted, *present)))
+
+
+def _first_missing(
+    user: UserDraft, wanted: tuple[str, str], *present: tuple[str, str]
+) -> Sequence[Any]:
+    """The first few values of a column that are in none of the others."""
+    first, *others = (
+        sa.select(user.table(kind).c[name].label("one")).where(user.owns(kind))
+        for kind, name in (wanted, *present)
+    )
+    rest = sa.except_(first, *others).subquery()
+    few = sa.select(rest.c.one).where(rest.c.one.is_not(None)).order_by(rest.c.one).limit(5)
+    return user.connection.execute(few).scalars().all()
+
+
+def _with_turn_count(user: UserDraft, kind: str, name: str) -> Iterable[Any]:
+    """The threads of these rows, a column, and how many turns the thread has."""
+    table, thread = user.table(kind), user.table("thread")
+    same = sa.and_(thread.c.thread_id == table.c.thread_id, user.owns("thread"))
+    wanted = sa.select(table.c.thread_id, table.c[name], thread.c.turn_count)
+    found = wanted.select_from(table.outerjoin(thread, same)).where(user.owns(kind))
+    return user.connection.execute(found)
+
+
+def _later(user: UserDraft, kind: str, name: str) -> Iterator[int]:
+    column = user.table(kind).c[name]
+    yield from user.connection.execute(
+        user.select(kind, name).where(column > user.revision)
+    ).scalars()

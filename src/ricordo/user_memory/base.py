@@ -24,6 +24,7 @@ from ricordo.prompt.service import PromptService
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.where import Audience, audience_of
+from ricordo.transfer.drafts import FileOpener
 from ricordo.upkeep.service import Upkeep
 
 # A scope that is confined to categories reaches what is filed under their themes: ``Audience``,
@@ -129,6 +130,8 @@ class Parts:
     prompting: PromptService
     profile_files: ProfileFiles
     access: PolicyFile
+    open_file: FileOpener
+    """Opens drafts and backups."""
 
 
 class UserOperations:

@@ -490,6 +490,6 @@ class MaintenanceOperations(UserOperations):
         """
         # An import is the whole user's: what it brings may name any agent or thread.
         whole = Scope(self.scope.user_id)
-        return imports.import_file(
-            self.database, whole, checks.path("path", path), format, progress
-        )
+        given = checks.path("path", path)
+        opener = self.parts.open_file
+        return imports.import_file(self.database, opener, whole, given, format, progress)
