@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from mcp.client import Client
 
 import ricordo
 from ricordo import Memory, RicordoError, Tools
 from ricordo.tools import TOOL_SETS
 from tests.legs.behaviours import Refused
-from tests.mcp.legs import in_process, over_http, over_streams, value_of
+from tests.mcp.legs import Client, in_process, over_http, over_streams, value_of
 from tests.support import commandline
 from tests.support.service import Service, running
 

@@ -1,7 +1,7 @@
 """The official client on every leg: in this process, over a process's streams, and over HTTP.
 
 Each speaks both ways of the protocol: ``auto`` finds the newest, without a handshake; ``legacy`` is
-the handshake of the versions before.
+the handshake of the versions before. Version 1 of the library knows the latter alone.
 """
 
 import contextlib
@@ -11,19 +11,28 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from ricordo import UserMemory
+from ricordo.mcp.library import IS_VERSION_1
 from ricordo.mcp.server import server_for
 from ricordo.mcp.session import Binding
+
+if TYPE_CHECKING or not IS_VERSION_1:
+    import httpx2 as httpx
+    from mcp.client import Client
+    from mcp.shared.exceptions import MCPError
+else:
+    import httpx
+
+    from tests.mcp.version_1 import Client
+    from tests.mcp.version_1 import Refused as MCPError
+
+__all__ = ["Client", "MCPError"]
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
 MODES = ("auto", "legacy")
@@ -46,7 +55,11 @@ async def over_streams(
     *arguments: str, log: Path, mode: str = "auto", **environment: str
 ) -> AsyncIterator[Client]:
     """A client of the real command, whose standard error goes to a file."""
-    handed_on = {name: value for name, value in os.environ.items() if name.startswith("RICORDO_")}
+    handed_on = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("RICORDO_") or name == "PYTHONPATH"
+    }
     parameters = StdioServerParameters(
         command=COMMAND, args=["mcp", *arguments], env={**handed_on, **environment}
     )
@@ -67,16 +80,16 @@ async def over_http(
     given = {name: value for name, value in headers.items() if value is not None}
     query = f"?tools={named.pop('tools')}" if "tools" in named else ""
     assert not named
-    async with httpx2.AsyncClient(headers=given, timeout=TIMEOUT_SECONDS) as sender:
+    async with httpx.AsyncClient(headers=given, timeout=TIMEOUT_SECONDS) as sender:
         transport = streamable_http_client(f"{url}/mcp{query}", http_client=sender)
         async with Client(transport, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS) as client:
             yield client
 
 
-def value_of(result: CallToolResult) -> dict[str, Any]:
+def value_of(result: Any) -> dict[str, Any]:
     """What a call came to, which is told twice: as text, and as it is."""
     (content,) = result.content
-    assert isinstance(content, TextContent)
+    assert content.type == "text"
     found: dict[str, Any] = json.loads(content.text)
     assert result.structured_content == found
     return found
@@ -92,9 +105,9 @@ async def done(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
 async def text_at(client: Client, uri: str) -> str:
     """The text of a resource."""
     (contents,) = (await client.read_resource(uri)).contents
-    assert isinstance(contents, TextResourceContents)
     assert contents.uri == uri
-    return contents.text
+    assert isinstance(contents.text, str)  # type: ignore[union-attr]
+    return contents.text  # type: ignore[union-attr]
 
 
 async def refused(client: Client, uri: str) -> MCPError:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from mcp_types import TextContent
 
 from ricordo import Memory, Tools
+from ricordo.mcp.library import IS_VERSION_1
 from ricordo.storage.consistency import find_inconsistencies
 from tests.mcp.legs import COMMAND, done, each_mode, over_streams, refused, text_at
 from tests.support.commandline import ricordo
@@ -86,10 +86,11 @@ class Process:
         self.process.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
+        """The next answer; version 1 of the library notes what it could not read, too."""
         assert self.process.stdout is not None
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         assert found["jsonrpc"] == "2.0"
-        return found
+        return found if "id" in found else self.hear()
 
 
 @slow
@@ -111,7 +112,7 @@ def test_a_client_reaches_everything(store: Memory, sqlite_url: str, log: Path, 
             error = await refused(client, f"ricordo://memories/{theirs}")
             assert error.message == f"no memory {theirs}"
             (message,) = (await client.get_prompt("memory_guide")).messages
-            assert isinstance(message.content, TextContent)
+            assert message.content.type == "text"
             assert "memory_add" in message.content.text
 
     asyncio.run(talk())
@@ -152,13 +153,13 @@ def test_nothing_but_the_protocol_is_on_standard_output(
     with Process("-u", "ana", "--db", sqlite_url) as process:
         process.say(HELLO)
         assert process.hear()["result"]["serverInfo"]["name"] == "ricordo"
-        process.say("this is no message", '{"jsonrpc": "2.0"}', "[]", "")
+        process.say(f"{secret}: this is no message", '{"jsonrpc": "2.0"}', "[]", "")
         process.say(call("memory_add", content=secret))
         assert process.hear()["result"]["isError"] is False
         process.say(call("memory_get", 4, id=secret))
         assert process.hear()["result"]["isError"] is True
         process.say({**LISTED, "method": f"unknown/{secret}"})
-        assert process.hear()["error"]["code"] == -32601
+        assert process.hear()["error"]["code"] == (-32602 if IS_VERSION_1 else -32601)
         assert process.process.stdin is not None
         process.process.stdin.close()
         process.process.stdin = None

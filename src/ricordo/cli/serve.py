@@ -168,7 +168,7 @@ def _scope(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[s
         InvalidValue: the user's name is not allowed.
         InvalidPolicy: the policy file is not valid.
     """
-    from ricordo.mcp.session import Asked, Binding
+    from ricordo.mcp.session import Binding, RequestContext
 
     whole = memory.global_memories() if whose.of_everyone else memory.user(whose.user)
 
@@ -178,7 +178,7 @@ def _scope(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[s
 
     bind()  # report a broken policy file before the protocol starts
 
-    def who(_asked: Asked) -> Binding:
+    def who(_context: RequestContext) -> Binding:
         return bind()
 
     return who

@@ -1,28 +1,12 @@
-"""MCP resources (themes, memories, MEMORY.md, the change feed) and the prompt."""
+"""MCP resources (themes, memories, MEMORY.md, the change feed) and the prompt.
+
+Results are what the protocol says: the same in all versions of its library.
+"""
 
 import json
 import re
 from collections.abc import Callable
 from typing import Any, Final
-
-from mcp_types import (
-    Annotations,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    PaginatedRequestParams,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-)
 
 from ricordo.errors import NotFound
 from ricordo.files.mirror_source import stored_memories
@@ -129,44 +113,44 @@ def _without_secrets(value: Any) -> Any:
     return [_without_secrets(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-_THEMES: Final = Resource(
-    uri=f"{SCHEME}themes",
-    name="themes",
-    title="Themes",
-    description="The headings that memories are filed under, with how many there are.",
-    mime_type=_JSON,
-)
+_THEMES: Final = {
+    "uri": f"{SCHEME}themes",
+    "name": "themes",
+    "title": "Themes",
+    "description": "The headings that memories are filed under, with how many there are.",
+    "mimeType": _JSON,
+}
 _WHOLE: Final = (
-    Resource(
-        uri=f"{SCHEME}memory.md",
-        name="memory.md",
-        title="MEMORY.md",
-        description="What is remembered, the newest memories as far as they fit, by theme.",
-        mime_type=_MARKDOWN,
-    ),
-    Resource(
-        uri=f"{SCHEME}changes",
-        name="changes",
-        title="Changes",
-        description="What happened to memories, oldest first, and where to go on reading.",
-        mime_type=_JSON,
-    ),
+    {
+        "uri": f"{SCHEME}memory.md",
+        "name": "memory.md",
+        "title": "MEMORY.md",
+        "description": "What is remembered, the newest memories as far as they fit, by theme.",
+        "mimeType": _MARKDOWN,
+    },
+    {
+        "uri": f"{SCHEME}changes",
+        "name": "changes",
+        "title": "Changes",
+        "description": "What happened to memories, oldest first, and where to go on reading.",
+        "mimeType": _JSON,
+    },
 )
 """About all of a user's memory, so not for agents restricted to categories."""
-_A_MEMORY: Final = ResourceTemplate(
-    uri_template=f"{SCHEME}memories/{{id}}",
-    name="memory",
-    title="A memory",
-    description="One memory by its number, with everything that is known of it.",
-    mime_type=_JSON,
-)
-_CHANGES_SINCE: Final = ResourceTemplate(
-    uri_template=f"{SCHEME}changes{{?since}}",
-    name="changes-since",
-    title="Changes since",
-    description="What happened to memories after a revision of the change feed.",
-    mime_type=_JSON,
-)
+_A_MEMORY: Final = {
+    "uriTemplate": f"{SCHEME}memories/{{id}}",
+    "name": "memory",
+    "title": "A memory",
+    "description": "One memory by its number, with everything that is known of it.",
+    "mimeType": _JSON,
+}
+_CHANGES_SINCE: Final = {
+    "uriTemplate": f"{SCHEME}changes{{?since}}",
+    "name": "changes-since",
+    "title": "Changes since",
+    "description": "What happened to memories after a revision of the change feed.",
+    "mimeType": _JSON,
+}
 _READERS: Final[tuple[tuple[re.Pattern[str], str, Callable[..., str]], ...]] = (
     (re.compile(r"themes"), _JSON, themes),
     (re.compile(r"memory\.md"), _MARKDOWN, memory_file),
@@ -176,7 +160,7 @@ _READERS: Final[tuple[tuple[re.Pattern[str], str, Callable[..., str]], ...]] = (
 """By what follows the scheme; groups are passed to the reader as numbers."""
 
 
-def list_resources(bound: Binding, params: PaginatedRequestParams | None) -> ListResourcesResult:
+def list_resources(bound: Binding, params: Any) -> dict[str, Any]:
     """The fixed resources, then memories, newest first, page by page.
 
     Raises:
@@ -186,15 +170,13 @@ def list_resources(bound: Binding, params: PaginatedRequestParams | None) -> Lis
     page = bound.user.list(cursor=cursor)
     is_whole = bound.user.scope.categories is None
     fixed = (_THEMES, *(_WHOLE if is_whole else ())) if cursor is None else ()
-    return ListResourcesResult(
-        resources=[*fixed, *(_listed(item, bound.user.scope.user_id) for item in page.items)],
-        next_cursor=page.next_cursor,
-    )
+    return {
+        "resources": [*fixed, *(_listed(item, bound.user.scope.user_id) for item in page.items)],
+        "nextCursor": page.next_cursor,
+    }
 
 
-def list_templates(
-    bound: Binding, params: PaginatedRequestParams | None
-) -> ListResourceTemplatesResult:
+def list_templates(bound: Binding, params: Any) -> dict[str, Any]:
     """The resources that are addressed by a number.
 
     Raises:
@@ -202,12 +184,10 @@ def list_templates(
     """
     only_page(params)
     is_whole = bound.user.scope.categories is None
-    return ListResourceTemplatesResult(
-        resource_templates=[_A_MEMORY, *([_CHANGES_SINCE] if is_whole else [])]
-    )
+    return {"resourceTemplates": [_A_MEMORY, *([_CHANGES_SINCE] if is_whole else [])]}
 
 
-def read_resource(bound: Binding, params: ReadResourceRequestParams) -> ReadResourceResult:
+def read_resource(bound: Binding, params: Any) -> dict[str, Any]:
     """The text of a resource.
 
     Raises:
@@ -215,61 +195,61 @@ def read_resource(bound: Binding, params: ReadResourceRequestParams) -> ReadReso
         PermissionMissing: the caller may see only some categories.
         InvalidValue: the number is out of range.
     """
-    address = params.uri.removeprefix(SCHEME)
+    uri = str(params.uri)
+    address = uri.removeprefix(SCHEME)
     for pattern, kind, reader in _READERS:
         found = pattern.fullmatch(address)
-        if found is not None and params.uri.startswith(SCHEME):
+        if found is not None and uri.startswith(SCHEME):
             numbers = [int(number) for number in found.groups() if number is not None]
             text = reader(bound.user, *numbers)
-            contents = TextResourceContents(uri=params.uri, mime_type=kind, text=text)
-            return ReadResourceResult(contents=[contents])
+            return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
     raise NotFound(
-        f"no resource {params.uri[:_MAX_SHOWN_URI_CHARS]!r}; there are {SCHEME}themes,"
+        f"no resource {uri[:_MAX_SHOWN_URI_CHARS]!r}; there are {SCHEME}themes,"
         f" {SCHEME}memory.md, {SCHEME}changes?since=N and {SCHEME}memories/N"
     )
 
 
-def _listed(item: Item, viewer: str) -> Resource:
+def _listed(item: Item, viewer: str) -> dict[str, Any]:
     owner = other_owner(item.user_id, viewer)
     said = one_line(attributed(item.content, owner, item.type))
     title = said if len(said) <= _MAX_TITLE_CHARS else f"{said[: _MAX_TITLE_CHARS - 1]}…"
-    return Resource(
-        uri=f"{SCHEME}memories/{item.id}",
-        name=f"memory {item.id}",
-        title=title,
-        description=f"{item.type.value} of theme {item.theme}",
-        mime_type=_JSON,
-        annotations=Annotations(last_modified=format_moment(item.updated_at)),
-    )
+    return {
+        "uri": f"{SCHEME}memories/{item.id}",
+        "name": f"memory {item.id}",
+        "title": title,
+        "description": f"{item.type.value} of theme {item.theme}",
+        "mimeType": _JSON,
+        "annotations": {"lastModified": format_moment(item.updated_at)},
+    }
 
 
-_PROMPT: Final = Prompt(
-    name=GUIDE,
-    title="Memory guide",
-    description="How to use the memory tools, with the themes there are. With a message, also what"
-    " is remembered that matters to it.",
-    arguments=[
-        PromptArgument(
-            name=MESSAGE,
-            title="Message",
-            description="What the user says or wants; memories that matter to it are added.",
-            required=False,
-        )
+_PROMPT: Final = {
+    "name": GUIDE,
+    "title": "Memory guide",
+    "description": "How to use the memory tools, with the themes there are. With a message, also"
+    " what is remembered that matters to it.",
+    "arguments": [
+        {
+            "name": MESSAGE,
+            "title": "Message",
+            "description": "What the user says or wants; memories that matter to it are added.",
+            "required": False,
+        }
     ],
-)
+}
 
 
-def list_prompts(_bound: Binding, params: PaginatedRequestParams | None) -> ListPromptsResult:
+def list_prompts(_bound: Binding, params: Any) -> dict[str, Any]:
     """The one prompt.
 
     Raises:
         InvalidCursor: there is only one page.
     """
     only_page(params)
-    return ListPromptsResult(prompts=[_PROMPT])
+    return {"prompts": [_PROMPT]}
 
 
-def get_prompt(bound: Binding, params: GetPromptRequestParams) -> GetPromptResult:
+def get_prompt(bound: Binding, params: Any) -> dict[str, Any]:
     """The guide, with recalled memories where there is a message.
 
     Raises:
@@ -285,13 +265,10 @@ def get_prompt(bound: Binding, params: GetPromptRequestParams) -> GetPromptResul
     guide = Tools(bound.user, *bound.sets).guide()
     message = checks.optional_text(MESSAGE, given.get(MESSAGE), MAX_MESSAGE_CHARS)
     texts = [guide] if message is None else [_with_recalled(guide, bound.user, message), message]
-    return GetPromptResult(
-        description=_PROMPT.description,
-        messages=[
-            PromptMessage(role="user", content=TextContent(type="text", text=text))
-            for text in texts
-        ],
-    )
+    return {
+        "description": _PROMPT["description"],
+        "messages": [{"role": "user", "content": {"type": "text", "text": text}} for text in texts],
+    }
 
 
 def _with_recalled(guide: str, user: UserMemory, message: str) -> str:

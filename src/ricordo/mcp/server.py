@@ -7,26 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
 from ricordo import tools
 from ricordo.errors import (
@@ -43,10 +31,16 @@ from ricordo.errors import (
     told_outside,
 )
 from ricordo.mcp import resources
-from ricordo.mcp.session import PROGRESS_SECONDS, Asked, Binding, Threads, Who, only_page
+from ricordo.mcp.library import (
+    Handler,
+    ProtocolError,
+    new_server,
+    protocol_error,
+    standard_streams,
+)
+from ricordo.mcp.session import PROGRESS_SECONDS, Binding, RequestContext, Threads, Who, only_page
 from ricordo.observability.logs import note_error
 from ricordo.tools.answers import hint_of
-from ricordo.version import __version__
 
 # For resources, prompts and lists. A failing tool is not a protocol error: it answers with a hint
 # for the model (``ricordo.tools.answers``).
@@ -81,10 +75,10 @@ def code_of(error: RicordoError) -> int:
     return next(CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF)
 
 
-def as_mcp_error(error: RicordoError, location: str) -> MCPError:
+def as_mcp_error(error: RicordoError, location: str) -> Exception:
     """One of our errors as an MCP error, without the ``location`` of the store."""
     data = {"type": type(error).__name__, "hint": hint_of(error)}
-    return MCPError(code_of(error), told_outside(error, location), data)
+    return protocol_error(code_of(error), told_outside(error, location), data)
 
 
 @contextmanager
@@ -93,11 +87,11 @@ def as_mcp_errors(location: str) -> Iterator[None]:
     anything.
 
     Raises:
-        MCPError: something failed.
+        ProtocolError: something failed.
     """
     try:
         yield
-    except MCPError:
+    except ProtocolError:
         raise
     except RicordoError as error:
         note_error(error)
@@ -106,49 +100,46 @@ def as_mcp_errors(location: str) -> Iterator[None]:
         note_error(error)
         _log.exception("a request over MCP failed")
         message = "something went wrong inside; the log has more"
-        raise MCPError(INTERNAL_ERROR, message) from None
+        raise protocol_error(INTERNAL_ERROR, message) from None
 
 
-def list_tools(bound: Binding, params: PaginatedRequestParams | None) -> ListToolsResult:
+def list_tools(bound: Binding, params: Any) -> dict[str, Any]:
     """Every tool of the sets.
 
     Raises:
         InvalidCursor: there is only one page.
     """
     only_page(params)
-    return ListToolsResult(tools=[as_mcp_tool(tool) for tool in tools.chosen(*bound.sets)])
+    return {"tools": [as_mcp_tool(tool) for tool in tools.chosen(*bound.sets)]}
 
 
-def as_mcp_tool(tool: tools.Tool) -> Tool:
-    return Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema(),
-        annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
-        ),
-    )
+def as_mcp_tool(tool: tools.Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema(),
+        "annotations": {
+            "title": tool.title,
+            "readOnlyHint": tool.reads_only,
+            "destructiveHint": tool.destructive,
+            "idempotentHint": tool.idempotent,
+            "openWorldHint": False,
+        },
+    }
 
 
-def call_tool(bound: Binding, params: CallToolRequestParams) -> CallToolResult:
+def call_tool(bound: Binding, params: Any) -> dict[str, Any]:
     """The result of a call. A failure is a result, too, which tells the model what to do."""
     result = tools.Tools(bound.user, *bound.sets).run(params.name, params.arguments)
     if result.error is not None:
         note_error(result.error)
-    return CallToolResult(
-        content=[TextContent(type="text", text=result.text)],
-        structured_content=result.value,
-        is_error=result.is_error,
-    )
+    return {
+        "content": [{"type": "text", "text": result.text}],
+        "structuredContent": result.value,
+        "isError": result.is_error,
+    }
 
-
-Params = TypeVar("Params")
-Answer = TypeVar("Answer")
 
 _INSTRUCTIONS: Final = """\
 Long-term memory of one user. Search it before you answer anything that earlier conversations may \
@@ -158,57 +149,52 @@ you; what others have shared with the user is quoted with their name."""
 
 
 def server_for(
-    who: Who, *, threads: int = DEFAULT_THREADS, progress_seconds: float = PROGRESS_SECONDS
+    who: Who,
+    *,
+    threads: int | Threads = DEFAULT_THREADS,
+    progress_seconds: float = PROGRESS_SECONDS,
 ) -> Server[Threads]:
     """A server that asks ``who`` for the binding of each request.
 
     It speaks over standard input and output and over HTTP, in every protocol version that the
-    library ``mcp`` knows. It keeps no state between requests.
+    library ``mcp`` knows. It keeps no state between requests. ``threads`` that are given are
+    closed by whoever gives them.
     """
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Server[Threads]) -> AsyncIterator[Threads]:
+    async def lifespan(_: object) -> AsyncIterator[Threads]:
+        if isinstance(threads, Threads):
+            yield threads
+            return
         working = Threads(threads, progress_seconds)
         try:
             yield working
         finally:
             await working.close()
 
-    server: Server[Threads] = Server(
-        "ricordo",
-        version=__version__,
-        title="ricordo",
-        description="Long-term memory for AI assistants and agents.",
-        instructions=_INSTRUCTIONS,
-        lifespan=lifespan,
-        # No tool argument is repeated in a header, so there is nothing to compare.
-        get_tool_input_schema=lambda _name: None,
-        on_list_tools=_handler(who, list_tools),
-        on_call_tool=_handler(who, call_tool),
-        on_list_resources=_handler(who, resources.list_resources),
-        on_list_resource_templates=_handler(who, resources.list_templates),
-        on_read_resource=_handler(who, resources.read_resource),
-        on_list_prompts=_handler(who, resources.list_prompts),
-        on_get_prompt=_handler(who, resources.get_prompt),
-    )
-    # The library's own spans contain error messages. See observability/ for ours.
-    server.middleware.clear()
-    return server
+    handlers = {
+        "ListTools": _handler(who, list_tools),
+        "CallTool": _handler(who, call_tool),
+        "ListResources": _handler(who, resources.list_resources),
+        "ListResourceTemplates": _handler(who, resources.list_templates),
+        "ReadResource": _handler(who, resources.read_resource),
+        "ListPrompts": _handler(who, resources.list_prompts),
+        "GetPrompt": _handler(who, resources.get_prompt),
+    }
+    return new_server(handlers, _INSTRUCTIONS, lifespan)
 
 
-def _handler(
-    who: Who, work: Callable[[Binding, Params], Answer]
-) -> Callable[[Asked, Params], Awaitable[Answer]]:
+def _handler(who: Who, work: Callable[[Binding, Any], dict[str, Any]]) -> Handler:
     """Handle one kind of request in a thread, with errors as MCP errors."""
 
-    async def handle(context: Asked, params: Params) -> Answer:
-        def do() -> Answer:
+    async def handle(context: RequestContext, params: Any) -> dict[str, Any]:
+        def do() -> dict[str, Any]:
             with as_mcp_errors(""):
                 bound = who(context)
             with as_mcp_errors(bound.user.database.backend.location):
                 return work(bound, params)
 
-        return await context.lifespan_context.run(context.session, do)
+        return await context.threads.run(context, do)
 
     return handle
 
@@ -228,7 +214,7 @@ async def _serve(server: Server[Threads]) -> None:
     lines = cast("anyio.AsyncFile[str]", _Lines(sys.stdin.fileno()))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, tasks)
-        async with stdio_server(stdin=lines) as (incoming, outgoing):
+        async with standard_streams(lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from anyio import CancelScope
@@ -13,11 +13,6 @@ from anyio import CancelScope
 from ricordo.errors import InvalidCursor, InvalidValue
 from ricordo.tools.sets import named_sets
 from ricordo.user_memory import UserMemory
-
-if TYPE_CHECKING:  # the library takes long to load
-    from mcp.server.context import ServerRequestContext
-    from mcp.server.session import ServerSession
-    from mcp_types import PaginatedRequestParams
 
 T = TypeVar("T")
 
@@ -35,17 +30,17 @@ class Threads:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="ricordo-mcp")
         self._progress_seconds = progress_seconds
 
-    async def run(self, session: "ServerSession", work: Callable[[], T]) -> T:
+    async def run(self, context: "RequestContext", work: Callable[[], T]) -> T:
         """Do the work of a request, and report progress to clients that want it."""
-        context = contextvars.copy_context()  # so that logs name the request
+        logged = contextvars.copy_context()  # so that logs name the request
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._executor, context.run, work)
+        future = loop.run_in_executor(self._executor, logged.run, work)
         reports = 0
         try:
             while not (await asyncio.wait([future], timeout=self._progress_seconds))[0]:
                 reports += 1
                 seconds = reports * self._progress_seconds
-                await session.report_progress(seconds, message=f"at work for {seconds:g} s")
+                await context.report_progress(seconds, message=f"at work for {seconds:g} s")
         finally:
             future.cancel()  # no effect once it is running
         return future.result()
@@ -58,8 +53,13 @@ class Threads:
             )
 
 
-Asked: TypeAlias = "ServerRequestContext[Threads, Any]"
-"""The context of a request; over HTTP it has the HTTP request."""
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What belongs to a request; ``request`` is the HTTP request, or None."""
+
+    threads: Threads
+    request: Any
+    report_progress: Callable[..., Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,16 @@ def default_sets(setting: str) -> tuple[str, ...]:
         raise InvalidValue("setting mcp_tools", problem.problem) from None
 
 
-Who: TypeAlias = Callable[["Asked"], Binding]
+Who: TypeAlias = Callable[[RequestContext], Binding]
 """Finds the binding of each request, in the thread of the request."""
 
 
-def cursor_of(params: "PaginatedRequestParams | None") -> str | None:
+def cursor_of(params: Any) -> str | None:
+    """The cursor in the parameters of a list, which may be None."""
     return None if params is None else params.cursor
 
 
-def only_page(params: "PaginatedRequestParams | None") -> None:
+def only_page(params: Any) -> None:
     """Raise InvalidCursor where a list that has one page is asked for another."""
     if cursor_of(params) is not None:
         raise InvalidCursor("this list has one page and gives out no cursors")

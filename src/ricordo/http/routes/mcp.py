@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from ricordo.errors import InvalidValue, StorageClosed, UnknownField
 from ricordo.http.auth import Gate, user_memory_of
 from ricordo.limits import MAX_REQUEST_BYTES
-from ricordo.mcp.session import Asked, Binding, default_sets
+from ricordo.mcp.session import Binding, RequestContext, Threads, default_sets
 from ricordo.memory import Memory
 from ricordo.tools.sets import named_sets
 
@@ -90,24 +90,20 @@ class McpEndpoint:
     async def _serve(
         self, *, task_status: TaskStatus["StreamableHTTPSessionManager"] = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        manager = await run_in_threadpool(self._new_manager)
-        async with manager.run():
-            task_status.started(manager)
-            await anyio.sleep_forever()
+        threads = Threads(self._memory.settings.service_threads)
+        try:
+            manager = await run_in_threadpool(self._new_manager, threads)
+            async with manager.run():
+                task_status.started(manager)
+                await anyio.sleep_forever()
+        finally:
+            await threads.close()
 
-    def _new_manager(self) -> "StreamableHTTPSessionManager":
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-        from sse_starlette.sse import AppStatus
-
+    def _new_manager(self, threads: Threads) -> "StreamableHTTPSessionManager":
+        from ricordo.mcp.library import http_manager
         from ricordo.mcp.server import server_for
 
-        # Otherwise responses to older clients break off as soon as the service is told to stop. No
-        # stream outlives its call, so shutdown does not hang.
-        AppStatus.enable_automatic_graceful_drain = False
-        server = server_for(_binding, threads=self._memory.settings.service_threads)
-        return StreamableHTTPSessionManager(
-            server, stateless=True, max_request_body_size=MAX_REQUEST_BYTES
-        )
+        return http_manager(server_for(_binding, threads=threads), MAX_REQUEST_BYTES)
 
     def _sets_of(self, request: Request) -> tuple[str, ...]:
         """The tool sets that the URL asks for, else the configured ones."""
@@ -132,7 +128,7 @@ class McpRoute(Route):
         return match, {**found, "route": self}
 
 
-def _binding(context: "Asked") -> Binding:
+def _binding(context: RequestContext) -> Binding:
     """What :meth:`McpEndpoint.__call__` found out about the HTTP request."""
-    binding: Binding = context.request.state.mcp  # type: ignore[union-attr]
+    binding: Binding = context.request.state.mcp
     return binding
