@@ -370,6 +370,11 @@ def in_log(error: BaseException) -> str:
     return name
 
 
+def needs_extra(what: str, extra: str) -> str:
+    """The message where packages of an extra are not installed."""
+    return f"{what} needs the {extra} extra: pip install 'ricordo[{extra}]'"
+
+
 def without_password(text: str) -> str:
     """A text without the passwords of the addresses in it."""
     return _PASSWORD.sub(r"\1***@", text)

@@ -16,7 +16,13 @@ from ricordo.access.policy_file import PolicyFile
 from ricordo.clock import Clock, system_clock
 from ricordo.conversation.service import ConversationService
 from ricordo.conversation.summaries import ConversationPolicy
-from ricordo.errors import InvalidValue, StorageUnavailable, UnknownField, without_password
+from ricordo.errors import (
+    InvalidValue,
+    StorageUnavailable,
+    UnknownField,
+    needs_extra,
+    without_password,
+)
 from ricordo.files.folder import FilesFolder
 from ricordo.files.mirror import MirrorFollower
 from ricordo.files.profile import ProfileFiles
@@ -195,9 +201,7 @@ def _postgres(url: str, settings: Settings) -> Backend:
     try:
         from ricordo.storage.postgres.backend import PostgresBackend
     except ImportError:
-        raise StorageUnavailable(
-            "PostgreSQL needs its driver: pip install 'ricordo[postgres]'"
-        ) from None
+        raise StorageUnavailable(needs_extra("PostgreSQL", "postgres")) from None
     return PostgresBackend(
         url, settings.pool_size, settings.busy_timeout_seconds, settings.exact_scan_rows
     )

@@ -5,6 +5,7 @@ import contextlib
 import json
 import logging
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -241,6 +242,17 @@ def test_pages_of_others_are_kept_away(service: Service) -> None:
         assert (refusal.status_code, refusal.json()["type"]) == (403, "ForeignPage")
     origin = service.url
     assert post(service.client("ana"), Origin=origin).status_code == 200
+
+
+@pytest.mark.requirement("packaging.bare")
+def test_without_the_library_the_answer_says_what_to_install(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    refusal = post(service.client("ana"))
+    assert (refusal.status_code, refusal.json()["type"]) == (501, "NotImplemented")
+    said = "/mcp needs the mcp extra: pip install 'ricordo[mcp]'"
+    assert refusal.json()["detail"] == said
 
 
 def test_too_many_requests_are_refused(sqlite_url: str, open_store: Callable[..., Memory]) -> None:

@@ -25,6 +25,8 @@ def test_version_1_of_the_library_serves_as_well(tmp_path: Path) -> None:
     first = tmp_path / "first"
     run(uv, "pip", "install", "--no-deps", "--target", str(first), OLDEST, *NEEDED)
     environment = {**os.environ, "PYTHONPATH": str(first)}
+    look = "from ricordo.mcp.library import IS_VERSION_1; print(IS_VERSION_1)"
+    assert run(sys.executable, "-c", look, env=environment) == "True\n"
     tested = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),

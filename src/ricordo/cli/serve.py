@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -10,6 +12,7 @@ from ricordo.cli.options import Place, Store, UserOption, completing, words
 from ricordo.cli.render import answer
 from ricordo.cli.session import is_debugging
 from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
+from ricordo.errors import InvalidInput, needs_extra
 from ricordo.model.vocabulary import ToolSet
 
 if TYPE_CHECKING:
@@ -43,10 +46,12 @@ def serve(
 
     Example: ricordo serve --port 8377
     """
-    from ricordo.http.server import check_may_serve, serving
-    from ricordo.observability.logs import configure_logging
-    from ricordo.web.site import create_site
     from ricordo.wiring import open_memory
+
+    with _needing("ricordo serve", "server"):
+        from ricordo.http.server import check_may_serve, serving
+        from ricordo.observability.logs import configure_logging
+        from ricordo.web.site import create_site
 
     given = {"host": host, "port": port, "upstream_url": upstream_url}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -69,6 +74,19 @@ def serve(
 
         serving(memory, show_address, create_site).run()
     answer(store.as_json, ServingEnded(stopped=True), lambda _: "Stopped.")
+
+
+@contextmanager
+def _needing(command: str, extra: str) -> Iterator[None]:
+    """Imports that a command needs an extra for.
+
+    Raises:
+        InvalidInput: one of its packages is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise InvalidInput(needs_extra(command, extra)) from missing
 
 
 def fitting_format() -> Literal["json", "text"]:
@@ -147,7 +165,8 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
 
     Example: ricordo mcp -u ana --tools standard --tools profile
     """
-    from ricordo.mcp.server import serve_streams, server_for
+    with _needing("ricordo mcp", "mcp"):
+        from ricordo.mcp.server import serve_streams, server_for
     from ricordo.mcp.session import default_sets
     from ricordo.observability.logs import configure_logging
     from ricordo.tools.sets import chosen_sets

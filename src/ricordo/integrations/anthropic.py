@@ -23,9 +23,9 @@ try:
         BetaMemoryTool20250818ViewCommand,
     )
 except ImportError as missing:
-    raise ImportError(
-        "ricordo.integrations.anthropic needs anthropic: pip install 'ricordo[anthropic]'"
-    ) from missing
+    from ricordo.errors import needs_extra
+
+    raise ImportError(needs_extra("ricordo.integrations.anthropic", "anthropic")) from missing
 
 T = TypeVar("T")
 

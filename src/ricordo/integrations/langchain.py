@@ -16,9 +16,9 @@ try:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool, ToolException
 except ImportError as missing:
-    raise ImportError(
-        "ricordo.integrations.langchain needs langchain-core: pip install 'ricordo[langchain]'"
-    ) from missing
+    from ricordo.errors import needs_extra
+
+    raise ImportError(needs_extra("ricordo.integrations.langchain", "langchain")) from missing
 
 UserOfConfig = Callable[[RunnableConfig], UserMemory]
 """Returns the user of a call. The model cannot choose."""

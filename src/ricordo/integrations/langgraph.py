@@ -8,9 +8,9 @@ try:
     import langgraph.prebuilt
     import langgraph.store.base  # noqa: F401 - all come with one extra; checked together
 except ImportError as missing:
-    raise ImportError(
-        "ricordo.integrations.langgraph needs langgraph: pip install 'ricordo[langgraph]'"
-    ) from missing
+    from ricordo.errors import needs_extra
+
+    raise ImportError(needs_extra("ricordo.integrations.langgraph", "langgraph")) from missing
 
 import asyncio
 import json

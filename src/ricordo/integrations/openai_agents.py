@@ -6,9 +6,10 @@
 try:
     import agents  # noqa: F401 - checked once for all imports below
 except ImportError as missing:
+    from ricordo.errors import needs_extra
+
     raise ImportError(
-        "ricordo.integrations.openai_agents needs openai-agents:"
-        " pip install 'ricordo[openai-agents]'"
+        needs_extra("ricordo.integrations.openai_agents", "openai-agents")
     ) from missing
 
 import asyncio

@@ -18,10 +18,9 @@ try:
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
     from pydantic_core import SchemaValidator, core_schema
 except ImportError as missing:
-    raise ImportError(
-        "ricordo.integrations.pydantic_ai needs pydantic-ai-slim:"
-        " pip install 'ricordo[pydantic-ai]'"
-    ) from missing
+    from ricordo.errors import needs_extra
+
+    raise ImportError(needs_extra("ricordo.integrations.pydantic_ai", "pydantic-ai")) from missing
 
 __all__ = ["MemoryToolset"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from ricordo import fork_safety
-from ricordo.errors import InvalidValue, in_log
+from ricordo.errors import InvalidValue, in_log, needs_extra
 from ricordo.jobs.queue import JobQueue, kinds_in, lane_of
 from ricordo.model.vocabulary import Lane
 
@@ -66,7 +66,7 @@ def checked_url(url: str) -> str:
             # The URL itself is not shown, because it may have a password.
             raise InvalidValue(_SETTING, f"must begin with {'://, '.join(SCHEMES)}://")
     if importlib.util.find_spec("celery") is None:
-        raise InvalidValue(_SETTING, "needs Celery: pip install 'ricordo[celery]'")
+        raise InvalidValue(_SETTING, needs_extra("a broker", "celery"))
     return url
 
 

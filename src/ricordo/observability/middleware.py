@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ricordo.errors import InvalidValue
+from ricordo.errors import InvalidValue, needs_extra
 from ricordo.formation.decisions import FIELDS
 from ricordo.observability.logs import (
     ALREADY_LOGGED,
@@ -177,6 +177,5 @@ def tracing_of(settings: Settings) -> Tracing:
     try:
         from ricordo.observability.otlp import OtlpTracing
     except ImportError:
-        needs = "traces need OpenTelemetry: pip install 'ricordo[otel]'"
-        raise InvalidValue("setting traces_url", needs) from None
+        raise InvalidValue("setting traces_url", needs_extra("tracing", "otel")) from None
     return OtlpTracing(settings.traces_url)

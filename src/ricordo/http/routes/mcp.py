@@ -9,6 +9,7 @@ not supported: this server sends no messages of its own.
 """
 
 import contextlib
+import importlib.util
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -21,8 +22,9 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from ricordo.errors import InvalidValue, StorageClosed, UnknownField
+from ricordo.errors import InvalidValue, StorageClosed, UnknownField, needs_extra
 from ricordo.http.auth import Gate, user_memory_of
+from ricordo.http.problems import problem
 from ricordo.limits import MAX_REQUEST_BYTES
 from ricordo.mcp.session import Binding, RequestContext, Threads, default_sets
 from ricordo.memory import Memory
@@ -75,6 +77,11 @@ class McpEndpoint:
         if request.method != "POST":
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "POST"})
         request.state.mcp = Binding(user, self._sets_of(request))
+        if importlib.util.find_spec("mcp") is None:
+            missing = needs_extra(PATH, "mcp")
+            refusal = problem(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", missing)
+            await refusal(scope, receive, send)
+            return
         manager = await self._running_manager()
         await manager.handle_request(scope, receive, send)
 

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from ricordo.errors import DatabaseKeyMismatch, InvalidValue, StorageUnavailable
+from ricordo.errors import DatabaseKeyMismatch, InvalidValue, StorageUnavailable, needs_extra
 
 # The key is derived from the passphrase and the salt at the start of the file like SQLCipher's own
 # (PBKDF2-HMAC-SHA512), so that other tools open the file with the same passphrase. It is derived
@@ -38,9 +38,7 @@ def encrypting_driver() -> Any:
     try:
         from sqlcipher3 import dbapi2
     except ImportError:
-        raise StorageUnavailable(
-            "an encrypted database needs its driver: pip install 'ricordo[encrypted]'"
-        ) from None
+        raise StorageUnavailable(needs_extra("an encrypted database", "encrypted")) from None
     return dbapi2
 
 
