@@ -394,11 +394,13 @@ def open_memory(
 
     Raises:
         UnknownField, InvalidValue: a setting that does not exist, or a value that is not allowed.
+        InvalidPolicy: the policy file is missing or not valid.
         StorageError: the database cannot be opened, is damaged, or is newer than this ricordo.
     """
     if url is not None:
         settings["url"] = str(url)
     chosen = read_settings(os.environ, settings)
+    PolicyFile(chosen.policy_file).current()  # before anything is opened or served without it
     database, clean_up = open_database(chosen, clock)
     try:
         upgrade(database)

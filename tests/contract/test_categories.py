@@ -9,6 +9,7 @@ import pytest
 
 from ricordo import (
     CategoryNotAllowed,
+    InvalidPolicy,
     InvalidValue,
     Memory,
     MemoryNotFound,
@@ -295,9 +296,70 @@ def test_the_policy_file_and_the_scope_both_hold(with_policy: Memory) -> None:
         with pytest.raises(CategoryNotAllowed) as refusal:
             asking.query(None, "harbour", categories=[category])
         assert refusal.value.allowed == ["work"]
-    # What an allowlist says is for prompts and queries; the scope itself has both.
-    assert {item.theme for item in asking.list()} == {"work", "health"}
+    assert {item.theme for item in asking.list()} == {"work"}
     muted = ana.narrow(categories=["work"], agent="muted")
     assert muted.context("harbour", modes="recall").memories == ()
     with pytest.raises(CategoryNotAllowed):
         muted.query(None, "harbour")
+
+
+@pytest.mark.requirement("access.policy-everywhere")
+def test_an_agents_scope_is_kept_to_its_allowlist_and_follows_an_edit(
+    with_policy: Memory, tmp_path: Path
+) -> None:
+    ana = with_policy.user("ana")
+    work, health = (ana.add(f"The harbour of {one}", theme=one).id for one in ("work", "health"))
+    planner = with_policy.user("ana", agent="planner")
+    assert [item.id for item in planner.list()] == [work]
+    assert [hit.id for hit in planner.search("harbour")] == [work]
+    assert [theme.slug for theme in planner.themes()] == ["work"]
+    with pytest.raises(MemoryNotFound):
+        planner.get(health)
+    for refused in (
+        lambda: planner.add("Has a cold", theme="health"),
+        lambda: planner.search("harbour", theme="health"),
+    ):
+        with pytest.raises(CategoryNotAllowed):
+            refused()
+    for whole in (planner.changes, planner.revision):
+        with pytest.raises(PermissionMissing):
+            whole()
+    for nobody in (with_policy.user("ana", agent="muted"), ana.narrow(agent="stranger")):
+        assert nobody.list().items == ()
+    assert len(ana.list().items) == 2  # the owner has no list
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.replace("[work, goals]", '["*"]'), encoding="utf-8")
+    assert {item.id for item in planner.list()} == {work, health}
+    policy.unlink()
+    with pytest.raises(InvalidPolicy):
+        planner.list()
+
+
+@pytest.mark.requirement("access.policy-everywhere")
+def test_themes_are_as_the_policy_describes_them(with_policy: Memory, tmp_path: Path) -> None:
+    ana = with_policy.user("ana")
+    ana.add("The harbour", theme="work")
+    ana.add("The doctor", theme="health")
+    (tmp_path / "policy.yaml").write_text(
+        "categories:\n  work: {display_name: Work, context: rag, rag_length: 7}\nallowlists: {}\n",
+        encoding="utf-8",
+    )
+    told = ana.describe_theme("work", context="all", description="What is done for money")
+    ana.describe_theme("health", context="all")
+    assert (told.context, told.rag_length) == ("rag", 7)
+    assert (told.display_name, told.description) == ("Work", "What is done for money")
+    themes = {theme.slug: theme for theme in ana.themes()}
+    assert themes["work"] == told
+    assert (themes["health"].context, themes["health"].rag_length) == ("all", None)
+
+
+@pytest.mark.requirement("access.policy-everywhere")
+@pytest.mark.parametrize("text", [None, "", "allowlists: [", "categories: [work]"])
+def test_a_store_is_not_opened_without_its_policy(
+    backend_url: str, open_store: Callable[..., Memory], tmp_path: Path, text: str | None
+) -> None:
+    path = tmp_path / "policy.yaml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidPolicy, match=r"policy\.yaml"):
+        open_store(backend_url, policy_file=path)

@@ -195,6 +195,14 @@ def test_an_agent_reads_what_it_may(
     refused = cli("query", "nurse", "--agent", "waiter", "--category", "work", "--json")
     assert (refused.code, refused.error["error"]) == (5, "CategoryNotAllowed")
     assert cli("query", "tea", "--filter", "user_id=ben", "--json").code != 0
+    added = cli("add", "Works at night", "--theme", "work", "--agent", "waiter", "--json")
+    assert (added.code, added.error["error"]) == (5, "CategoryNotAllowed")
+    assert cli("add", "Likes cider", "--theme", "drinks", "--agent", "waiter").code == 0
+    policy.unlink()
+    for command in (("list",), ("serve", "--port", "0")):
+        ran = cli(*command, "--json")
+        assert (ran.code, ran.error["error"]) == (2, "InvalidPolicy")
+        assert str(policy) in ran.error["message"]
 
 
 # -- observe and search-turns --------------------------------------------------------------

@@ -1,7 +1,9 @@
 """The page of memories: looking through them, searching them."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -9,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import expect
 
-from ricordo import limits
+from ricordo import Memory, limits
 from ricordo.errors import InvalidValue
 from ricordo.testing import ManualClock
 from ricordo.web.memories import SORTS, STATUSES, MemoryFilter
 from ricordo.web.rendering import listed
-from tests.support.service import Service
+from tests.support.service import Service, running
 from tests.web.browsing import Browsing
 from tests.web.visiting import Visit
 
@@ -204,6 +206,23 @@ def amounts(page: str) -> dict[str, int]:
     """How many memories each theme has, in the order of the page."""
     found = re.findall(r'dir="auto">([^<]*)</a></h2>.*?<strong>([^<]*)</strong>', page, re.DOTALL)
     return {name: int(count) for name, count in found}
+
+
+@pytest.mark.requirement("page.themes")
+@pytest.mark.requirement("access.policy-everywhere")
+def test_a_theme_is_shown_as_the_policy_file_describes_it(
+    sqlite_url: str, open_store: Callable[..., Memory], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("categories: {food: {rag_length: 3}}\nallowlists: {}\n", encoding="utf-8")
+    memory = open_store(sqlite_url, port=0, policy_file=policy)
+    for theme in ("food", "work"):
+        memory.user("ana").add(f"About {theme}", theme=theme)
+        memory.user("ana").describe_theme(theme, context="all")
+    with running(memory) as service:
+        page = service.client().get("/ui/themes").text
+    shown = set(re.findall(r"Prompts show ([^<]*)</p>", page))
+    assert shown == {"what is relevant, up to 3 (set by the policy file)", "all of it"}
 
 
 @pytest.mark.requirement("page.themes")

@@ -1,7 +1,7 @@
 """Categories and the agents that may read them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -9,6 +9,7 @@ from ricordo import limits
 from ricordo.errors import CategoryNotAllowed
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
+from ricordo.model.item import Theme
 from ricordo.model.vocabulary import ContextPolicy
 
 ALL_CATEGORIES: Final = "*"
@@ -78,6 +79,19 @@ class AccessPolicy:
         """Whether the operator allows an owner to share with a viewer without consent."""
         is_in_group = any({owner, viewer} <= group for group in self.sharing_groups.values())
         return is_in_group or (owner, viewer) in self.sharing_pairs
+
+    def described(self, theme: Theme) -> Theme:
+        """A theme as the policy describes it, which overrides what its user has set."""
+        rule = self.categories.get(theme.slug)
+        if rule is None:
+            return theme
+        return replace(
+            theme,
+            display_name=rule.display_name or theme.display_name,
+            description=rule.description or theme.description,
+            context=rule.context,
+            rag_length=rule.rag_length,
+        )
 
     def _listed(self, agent: str | None) -> frozenset[str] | None:
         if agent is None:

@@ -2,7 +2,7 @@
 
 import re
 import stat
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -186,6 +186,7 @@ _KEYS: Final = ("categories", "allowlists", "sharing")
 _SHARING_KEYS: Final = ("groups", "pairs")
 _PAIR_KEYS: Final = ("from", "to")
 _CATEGORY_KEYS: Final = ("display_name", "description", "context", "rag_length")
+_CATEGORY_GROUPS: Final = ("system", "custom")
 
 Value = TypeVar("Value")
 
@@ -236,11 +237,13 @@ def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
         )
     described = parts.get("categories")
     categories = {} if described is None else _categories(described)
+    # Groups describe some categories; other notations describe all, so that a slip is noticed.
+    known = None if described is not None and _is_grouped(described) else categories
     shared = parts.get("sharing")
     sharing = {} if shared is None else _fields(shared, "sharing", _SHARING_KEYS)
     return AccessPolicy(
         categories,
-        _allowlists(parts["allowlists"], categories),
+        _allowlists(parts["allowlists"], known),
         sharing_groups=_groups(sharing["groups"]) if "groups" in sharing else {},
         sharing_pairs=_pairs(sharing["pairs"]) if "pairs" in sharing else frozenset(),
     )
@@ -258,17 +261,45 @@ def _decoded(path: Path, raw: bytes) -> str:
 
 
 def _categories(node: PolicyNode) -> dict[str, CategoryRule]:
+    if _is_grouped(node):
+        groups = _fields(node, "categories", _CATEGORY_GROUPS)
+        return _category_list([entry for group in groups.values() for entry in group.entries])
     if node.kind is NodeKind.LIST:
-        return {slug: CategoryRule(slug) for slug in _unique(node.entries, _slug, "category")}
+        return _category_list(node.entries)
     if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"categories: expected a list or a mapping, got {node.shown}")
     return {slug: _category(slug, value) for slug, value in _named(node, _slug, "category").items()}
 
 
-def _category(slug: str, node: PolicyNode) -> CategoryRule:
+def _is_grouped(node: PolicyNode) -> bool:
+    """Whether categories are in lists of ``system`` and ``custom`` ones."""
+    kinds = {value.kind for _, value in node.pairs}
+    return NodeKind.LIST in kinds and kinds <= {NodeKind.LIST, NodeKind.NOTHING}
+
+
+def _category_list(nodes: Sequence[PolicyNode]) -> dict[str, CategoryRule]:
+    """Categories by a name alone, or with their rules and a name among them."""
+    keys = ("name", *_CATEGORY_KEYS)
+
+    def slug(node: PolicyNode) -> str:
+        if node.kind is not NodeKind.MAPPING:
+            return _slug(node)
+        given = _fields(node, "a category", keys)
+        if "name" not in given:
+            raise node.wrong("a category needs a name")
+        return _slug(given["name"])
+
+    slugs = _unique(nodes, slug, "category")
+    return {
+        slug: _category(slug, node, keys) if node.kind is NodeKind.MAPPING else CategoryRule(slug)
+        for slug, node in zip(slugs, nodes, strict=True)
+    }
+
+
+def _category(slug: str, node: PolicyNode, keys: tuple[str, ...] = _CATEGORY_KEYS) -> CategoryRule:
     if node.kind is NodeKind.NOTHING:  # "tasks:" with nothing after it
         return CategoryRule(slug)
-    given = _fields(node, f"category {slug!r}", _CATEGORY_KEYS)
+    given = _fields(node, f"category {slug!r}", keys)
 
     def text(field: str, most: int) -> str | None:
         return _checked(given.get(field), lambda one: checks.text(field, _text(field, one), most))
@@ -298,7 +329,8 @@ def _rag_length(node: PolicyNode) -> int:
     return checks.integer("rag_length", value, 1, limits.MAX_RAG_LENGTH)
 
 
-def _allowlists(node: PolicyNode, categories: Collection[str]) -> dict[str, frozenset[str]]:
+def _allowlists(node: PolicyNode, categories: Collection[str] | None) -> dict[str, frozenset[str]]:
+    """The categories of each agent, which have to be among those that are given."""
     if node.kind is not NodeKind.MAPPING:
         raise node.wrong(
             f"allowlists: expected a mapping of agents to their categories, got {node.shown}"
@@ -309,7 +341,7 @@ def _allowlists(node: PolicyNode, categories: Collection[str]) -> dict[str, froz
     }
 
 
-def _allowlist(agent: str, node: PolicyNode, categories: Collection[str]) -> frozenset[str]:
+def _allowlist(agent: str, node: PolicyNode, categories: Collection[str] | None) -> frozenset[str]:
     if node.kind is not NodeKind.LIST:
         raise node.wrong(
             f"agent {agent!r}: expected a list of categories, got {node.shown};"
@@ -325,7 +357,7 @@ def _allowlist(agent: str, node: PolicyNode, categories: Collection[str]) -> fro
         if entry.kind is NodeKind.TEXT and entry.text == ALL_CATEGORIES:
             return ALL_CATEGORIES
         slug = _slug(entry)
-        if slug not in categories:
+        if categories is not None and slug not in categories:
             raise entry.wrong(
                 f"category {slug!r} is not among categories; allowed:"
                 f" {_listed((repr(ALL_CATEGORIES), *categories))}"
@@ -470,3 +502,13 @@ class PolicyFile:
             latest = (raw, parse_policy(self._path, raw))
             self._latest = latest
         return latest[1]
+
+    def for_themes(self) -> AccessPolicy:
+        """The policy that describes themes; while the file is not valid, one that describes none.
+
+        Only for showing them: what may be read is decided by :meth:`current`.
+        """
+        try:
+            return self.current()
+        except InvalidPolicy:
+            return self._open

@@ -69,7 +69,7 @@ _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.InvalidCursor: "leave out --cursor to start from the beginning",
     errors.ImportFailed: "mend what is named and run it again; nothing was written",
     errors.InvalidBackup: "use another backup; nothing was restored",
-    errors.InvalidPolicy: "mend that place of the file that RICORDO_POLICY_FILE names",
+    errors.InvalidPolicy: "correct the file that RICORDO_POLICY_FILE names, or the variable",
     errors.TargetRefused: "RICORDO_ALLOW_PRIVATE_EMBEDDING_TARGETS=true allows it to all users",
     errors.NotFound: "ricordo list shows what there is; -u says whose",
     errors.MemoryNotFound: "ricordo list --status any shows what there is; -u says whose",

@@ -16,7 +16,6 @@ from ricordo.errors import InvalidInput, needs_extra
 from ricordo.model.vocabulary import ToolSet
 
 if TYPE_CHECKING:
-    from ricordo.mcp.session import Who
     from ricordo.memory import Memory
     from ricordo.model.scope import CreatedKey
 
@@ -167,7 +166,7 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
     """
     with _needing("ricordo mcp", "mcp"):
         from ricordo.mcp.server import serve_streams, server_for
-    from ricordo.mcp.session import default_sets
+    from ricordo.mcp.session import Binding, default_sets
     from ricordo.observability.logs import configure_logging
     from ricordo.tools.sets import chosen_sets
     from ricordo.wiring import open_memory
@@ -176,28 +175,6 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
         sets = chosen_sets(*tools) if tools else default_sets(memory.settings.mcp_tools)
         level = logging.INFO if is_debugging() else logging.WARNING
         configure_logging(memory.settings.log_format or fitting_format(), level=level)
-        who = _scope(memory, whose, agent, sets)
-        serve_streams(server_for(who, threads=memory.settings.service_threads))
-
-
-def _scope(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[str, ...]) -> "Who":
-    """The user of every request; the agent's permissions are looked up each time.
-
-    Raises:
-        InvalidValue: the user's name is not allowed.
-        InvalidPolicy: the policy file is not valid.
-    """
-    from ricordo.mcp.session import Binding, RequestContext
-
-    whole = memory.global_memories() if whose.of_everyone else memory.user(whose.user)
-
-    def bind() -> Binding:
-        allowed = memory.parts.access.current().allowed(agent, None)
-        return Binding(whole.narrow(agent=agent, categories=allowed), sets)
-
-    bind()  # report a broken policy file before the protocol starts
-
-    def who(_context: RequestContext) -> Binding:
-        return bind()
-
-    return who
+        whole = memory.global_memories() if whose.of_everyone else memory.user(whose.user)
+        bound = Binding(whole.narrow(agent=agent), sets)
+        serve_streams(server_for(lambda _: bound, threads=memory.settings.service_threads))

@@ -149,7 +149,20 @@ class UserOperations:
         self.database = parts.database
         self.recall = parts.recall
         self.formation = parts.formation
-        self.scope = scope
+        self._given_scope = scope
+
+    @property
+    def scope(self) -> Scope:
+        """Who acts, kept to the categories that the policy file allows the agent now.
+
+        Raises:
+            InvalidPolicy: the file is missing or not valid.
+        """
+        given = self._given_scope
+        if given.agent_id is None:
+            return given
+        allowed = self.parts.access.current().allowed(given.agent_id, given.categories)
+        return given if allowed == given.categories else replace(given, categories=allowed)
 
     def _audience(self, view: ReadTransaction) -> Audience:
         global_until = self.database.policy.global_until

@@ -285,9 +285,14 @@ class MemoryOperations(UserOperations):
 
     @within_categories
     def themes(self) -> tuple[Theme, ...]:
-        """The headings with the number of active memories under each, most used first."""
+        """The headings with the number of active memories under each, most used first.
+
+        What the policy file says of them overrides what the user has set.
+        """
+        policy = self.parts.access.for_themes()
         with self.database.read(self.scope.user_id) as view:
-            return tuple(lookup.read_themes(view, self._audience(view), self.scope.user_id))
+            themes = lookup.read_themes(view, self._audience(view), self.scope.user_id)
+        return tuple(map(policy.described, themes))
 
     @whole_memory
     def changes(self, since: int = 0, *, limit: int = limits.DEFAULT_CHANGES) -> Changes:
@@ -448,7 +453,8 @@ class MemoryOperations(UserOperations):
         context: ContextPolicy | str | None = None,
         rag_length: int | None = None,
     ) -> Theme:
-        """Change a theme's name, description and context policy.
+        """Change a theme's name, description and context policy; what the policy file says of it
+        overrides them, also in the answer.
 
         Raises:
             ThemeNotFound: this user has no such theme.
@@ -461,9 +467,7 @@ class MemoryOperations(UserOperations):
             changed = {**values, "updated_at": writing.now}
             if not change_theme(writing.connection, self.scope.user_id, slug, changed):
                 raise ThemeNotFound(slug)
-        with self.database.read(self.scope.user_id) as view:
-            themes = lookup.read_themes(view, self._audience(view), self.scope.user_id)
-        return next(found for found in themes if found.slug == slug)
+        return next(found for found in self.themes() if found.slug == slug)
 
     @contextmanager
     def _changing(

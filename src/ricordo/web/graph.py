@@ -49,4 +49,5 @@ def show_themes(page: Page) -> Response:
         "themes.html",
         themes=list(zip(themes, drawn, strict=True)),
         active_count=sum(theme.active_count for theme in themes),
+        described_by_policy=page.memory.parts.access.for_themes().categories,
     )

@@ -47,6 +47,50 @@ def refusal(text: str) -> InvalidPolicy:
     return refused.value
 
 
+GROUPED = """\
+categories:
+  system:
+    - name: Person
+      context: all
+    - name: journal
+      rag_length: 12
+    - errands
+  custom:
+allowlists:
+  secretary: [person, errands, travel]
+  diarist: [journal]
+"""
+
+
+@pytest.mark.requirement("recall.allowlists")
+def test_categories_in_groups_of_lists() -> None:
+    policy = parsed(GROUPED)
+    assert policy.categories == {
+        "person": CategoryRule("person", context=ContextPolicy.ALL),
+        "journal": CategoryRule("journal", rag_length=12),
+        "errands": CategoryRule("errands"),
+    }
+    assert policy.allowed("secretary") == {"person", "errands", "travel"}  # one is not described
+    assert policy.allowed("diarist") == {"journal"}
+    assert policy.allowed("stranger") == frozenset()
+
+
+@pytest.mark.requirement("recall.allowlists")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("categories:\n  own:\n    - name: a\nallowlists: {}", "categories has no key 'own'"),
+        ("categories:\n  system:\n    - context: all\nallowlists: {}", "a category needs a name"),
+        ("categories:\n  system: [a]\n  custom: [A]\nallowlists: {}", "already on line 2"),
+        ("categories:\n  - name: a\n    speed: 9\nallowlists: {}", "has no key 'speed'"),
+        ("categories:\n  - name: a\nallowlists:\n  x: [b]", "'b' is not among categories"),
+        ("categories:\n  a:\n    name: b\nallowlists: {}", "has no key 'name'"),
+    ],
+)
+def test_what_is_wrong_in_such_lists(text: str, problem: str) -> None:
+    assert problem in str(refusal(text))
+
+
 @pytest.mark.requirement("recall.allowlists")
 def test_a_whole_policy(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
