@@ -21,7 +21,7 @@ from reference_parts import page, table, text_of
 
 import ricordo
 from ricordo import errors, limits
-from ricordo.cli.app import COMMANDS, assemble
+from ricordo.cli.app import assemble, topics
 from ricordo.cli.commands import Group
 from ricordo.cli.errors import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
 from ricordo.model import filters
@@ -207,7 +207,7 @@ def cli_page() -> str:
         "## Options of commands about one user",
         _option_table(one for one in listed if one.name in USER_OPTIONS),
     ]
-    for topic, commands in COMMANDS.items():
+    for topic, commands in topics().items():
         parts.append(f"## {topic}")
         for name, declared in commands.items():
             default = declared.default if isinstance(declared, Group) else None
@@ -312,17 +312,16 @@ def filters_page() -> str:
     """Every filter and every column that a list can be sorted by."""
     app: Any = typer.main.get_command(assemble())
     options = {one.name: one for one in app.commands["list"].params}
-    synonyms = {field: name for name, field in filters._SYNONYMS.items() if name != "category"}
+    types = {one.name: _type(one.type) for one in fields(filters.ItemFilter)}
     rows = []
-    for one in fields(filters.ItemFilter):
-        option = options[synonyms.get(one.name, one.name)]
-        names = [synonyms.get(one.name), one.name, "category" if one.name == "theme" else None]
-        flags = (*option.opts, *option.secondary_opts)
+    for name, one in filters.FILTERS.items():
+        field = next(known for known in (name, *one.kind.aliases) if known in types)
+        option = options[name]
         rows.append(
             [
-                ", ".join(f"`{name}`" for name in names if name),
-                ", ".join(f"`{flag}`" for flag in flags),
-                _one_or_several(_type(one.type).removesuffix(" | None")),
+                ", ".join(f"`{spelling}`" for spelling in (name, *one.kind.aliases)),
+                ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts)),
+                _one_or_several(types[field].removesuffix(" | None")),
                 option.help,
             ]
         )

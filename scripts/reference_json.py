@@ -1,14 +1,13 @@
 """Pages about JSON: what commands answer, and what tools take."""
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from reference_parts import page, table
 
 from ricordo.cli import json_schemas
-from ricordo.cli.app import COMMANDS
-from ricordo.cli.commands import Group
+from ricordo.cli.app import topics
+from ricordo.cli.commands import by_words
 from ricordo.tools import TOOL_SETS
 
 SCHEMA_FILE: Final = "cli.schema.json"
@@ -34,9 +33,9 @@ def cli_json_page() -> str:
         " such a code where it is not.",
         _schema_table(json_schemas.ERROR),
     ]
-    for topic, commands in COMMANDS.items():
+    for topic, commands in topics().items():
         rows = []
-        for path in _command_paths(commands):
+        for path in by_words({topic: commands}):
             answer = json_schemas.ANSWERS[path]
             shown = [
                 _shown_answer(kind, when, answer.on_lines) for when, kind in answer.types.items()
@@ -47,14 +46,6 @@ def cli_json_page() -> str:
     for name, schema in document["$defs"].items():
         parts += [f"### `{name}`", schema["description"], _schema_table(schema)]
     return page("JSON of the command line", *parts)
-
-
-def _command_paths(commands: dict[str, Any]) -> Iterator[str]:
-    for name, declared in commands.items():
-        if isinstance(declared, Group):
-            yield from (f"{name} {inner}" for inner in declared.commands)
-        else:
-            yield name
 
 
 def _shown_answer(kind: Any, when: str, on_lines: bool) -> str:

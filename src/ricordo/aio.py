@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ricordo import fork_safety
 from ricordo.errors import StorageClosed
@@ -91,6 +91,15 @@ class AsyncUserMemory(_Face):
     """One user's memory for asynchronous programs; see ``UserMemory``."""
 
     _inner: UserMemory
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """An operation whose description says itself what it does."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            method = getattr(self._inner, name)
+            return lambda *args, **given: self._pool.run(functools.partial(method, *args, **given))
 
     add = _offloaded(UserMemory.add)
     add_many = _offloaded(UserMemory.add_many)

@@ -1,11 +1,11 @@
 """The store as a whole: opening a user's memory, and administration across users."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ricordo import limits
 from ricordo.access.keys import KeyRing
@@ -19,14 +19,16 @@ from ricordo.memories import erasure, lookup
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.checks import category_slugs
-from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
 from ricordo.model.record import Page
-from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport
+from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport, ModelReport
 from ricordo.model.scope import ApiKey, CreatedKey, Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
-from ricordo.providers.chat import ModelReport, test_model
+from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
+from ricordo.operations import store as describe
+from ricordo.operations.operation import Operation
+from ricordo.providers.chat import test_model
 from ricordo.settings import Settings
 from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
@@ -38,6 +40,17 @@ from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import Parts
 
 _log = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _implements(
+    operation: Operation[P, R],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Make a method of a description: the method is called with clean values, by name."""
+    return lambda method: operation.method(
+        lambda self, given: method(self, **given), lambda _self: None
+    )
 
 
 class Memory:
@@ -94,258 +107,131 @@ class Memory:
 
     # -- administration --------------------------------------------------------------------
 
-    def users(self, *, limit: int = limits.DEFAULT_PAGE_ITEMS, after: str = "") -> tuple[str, ...]:
-        """Who has anything stored, in order; ``after`` is the last one of the page before."""
-        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        last = after if after == "" else checks.reference("after", after)
+    @_implements(describe.users)
+    def users(self, limit: int, after: str) -> tuple[str, ...]:
         with self.database.read_all() as view:
-            return tuple(list_users(view.connection, last, size))
+            return tuple(list_users(view.connection, after, limit))
 
+    @_implements(describe.list_memories)
     def list(
-        self,
-        /,
-        *,
-        sort: str = "created_at",
-        order: str = "desc",
-        limit: int = limits.DEFAULT_PAGE_ITEMS,
-        cursor: str | None = None,
-        **filters: Any,
+        self, sort: SortColumn, order: Order, limit: int, cursor: str | None, **filters: Any
     ) -> Page[Item]:
-        """A page of all users' memories. Takes what ``UserMemory.list`` takes.
-
-        Raises:
-            UnknownField, InvalidValue, InvalidCursor.
-        """
-        wanted = ItemFilter.parse(filters)
-        ordered = Sort.parse(sort, order)
-        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        wanted, ordered = ItemFilter.of(filters), Sort(sort, order is Order.DESCENDING)
         with self.database.read_all() as view:
-            return lookup.read_page(view, EVERYONE, wanted, ordered, size, cursor)
+            return lookup.read_page(view, EVERYONE, wanted, ordered, limit, cursor)
 
+    @_implements(describe.erase_user)
     @retried
     def erase_user(self, user_id: str) -> ErasureReceipt:
-        """Remove every trace of a user; afterwards nothing in the store or its files holds their
-        text.
-
-        Raises:
-            UserNotFound: nothing is stored for this user.
-            FilesUnavailable: another process is at their files, and nothing was erased; or the
-                user is erased, and a file could not be removed, which the message names.
-        """
-        erased = _any_owner(user_id)
-        with FilesErasure.begin(self.parts.files, erased) as files:
+        with FilesErasure.begin(self.parts.files, user_id) as files:
             try:
-                receipt = erasure.erase_user(self.database, erased)
+                receipt = erasure.erase_user(self.database, user_id)
             except UserNotFound:
                 if not files.exist:
                     raise
                 receipt = ErasureReceipt(
-                    user_id=erased, erased_at=self.database.clock(), removed={}, scrubbed=False
+                    user_id=user_id, erased_at=self.database.clock(), removed={}, scrubbed=False
                 )
-            self.recall.indexes.forget(erased)
+            self.recall.indexes.forget(user_id)
             removed = files.remove()
         return replace(receipt, removed={**receipt.removed, "files": removed})
 
-    def purge(self, *, before_time: bool = False) -> int:
-        """Remove every user's forgotten memories whose time has come; how many there were."""
+    @_implements(describe.purge)
+    def purge(self, before_time: bool) -> int:
         return sum(
             UserMemory(self.parts, Scope(user_id)).purge(before_time=before_time)
             for user_id in self._all_users()
         )
 
+    @_implements(describe.export_lines)
     def export_lines(self) -> Iterator[str]:
-        """Every user's data as JSON Lines, from one consistent state."""
         return exports.export_lines(self.database, None)
 
-    def export(self, path: str | Path) -> int:
-        """Write every user's data to a JSON Lines file; the number of lines."""
-        return exports.export_file(self.database, None, checks.path("path", path))
+    @_implements(describe.export)
+    def export(self, path: Path) -> int:
+        return exports.export_file(self.database, None, path)
 
-    def import_file(self, path: str | Path, *, progress: Progress = no_progress) -> ImportReport:
-        """Bring in a ricordo export of any number of users, each under their own name.
+    @_implements(describe.import_file)
+    def import_file(self, path: Path, progress: Progress | None) -> ImportReport:
+        return imports.import_store(
+            self.database, self.parts.open_file, path, progress or no_progress
+        )
 
-        Raises:
-            ImportFailed: the file cannot be read; the message says where. Nothing was written.
-        """
-        given = checks.path("path", path)
-        return imports.import_store(self.database, self.parts.open_file, given, progress)
+    @_implements(describe.backup)
+    def backup(self, path: Path, force: bool) -> BackupReport:
+        return backup.make_backup(self.database, path, self.parts.open_file, force=force)
 
-    def backup(self, path: str | Path, *, force: bool = False) -> BackupReport:
-        """Write all that the store holds at this moment to one file, while others go on using it.
-
-        ``ricordo.restore_backup`` brings it back, on either database. The file appears whole or
-        not at all; one that is there is replaced only with ``force``.
-
-        Raises:
-            InvalidValue: there is a file of that name.
-            FilesUnavailable: it cannot be written.
-            AccessDenied: on PostgreSQL, for a role that row-level security binds.
-            StorageError: the database could not answer.
-        """
-        wanted = checks.path("path", path)
-        replaces = checks.flag("force", force)
-        return backup.make_backup(self.database, wanted, self.parts.open_file, force=replaces)
-
-    def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
-        """Rebuild search terms that are missing or of another analyser; how many.
-
-        ``everything`` also makes the indexes themselves again, as after damage to one.
-        """
-        if checks.flag("everything", everything):
+    @_implements(describe.reindex)
+    def reindex(self, everything: bool, progress: Progress | None) -> int:
+        if everything:
             rebuild(self.database)
-        return bring_up_to_date(self.database, progress)
+        return bring_up_to_date(self.database, progress or no_progress)
 
     # -- activity --------------------------------------------------------------------------
 
-    def counters(self, *, days: int | None = None) -> Counters:
-        """How many memories there are and how often things happened, for all users together.
+    @_implements(describe.counters)
+    def counters(self, days: int | None) -> Counters:
+        return counters_of(self.database, None, days)
 
-        ``days`` counts only the last ones, today included.
-        """
-        return counters_of(
-            self.database, None, checks.optional_integer("days", days, 1, limits.MAX_RECENCY_DAYS)
-        )
+    @_implements(describe.daily)
+    def daily(self, days: int) -> tuple[DayActivity, ...]:
+        return daily_of(self.database, None, days)
 
-    def daily(self, *, days: int = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
-        """What happened on each of the last days (UTC), for all users together: every one of
-        them, today last.
-
-        Raises:
-            InvalidValue: so many days are not allowed.
-        """
-        wanted = checks.integer("days", days, 1, limits.MAX_DAILY_DAYS)
-        return daily_of(self.database, None, wanted)
-
+    @_implements(describe.test_model)
     def test_model(self) -> ModelReport:
-        """Ask the language model something small; what it can do, or what is wrong in one line.
-
-        Raises:
-            InvalidValue: no language model is set.
-        """
         if self.formation.model is None:
             raise InvalidValue("setting model_provider", "no language model is set")
         return test_model(self.formation.model.plain)
 
     # -- jobs ------------------------------------------------------------------------------
 
-    def jobs(
-        self,
-        *,
-        state: JobState | str | None = None,
-        kind: str | None = None,
-        limit: int = limits.DEFAULT_PAGE_ITEMS,
-    ) -> tuple[Job, ...]:
-        """Background jobs in the order in which they run or ran."""
-        wanted = None if state is None else checks.choice("state", state, JobState)
-        of_kind = checks.optional_reference("kind", kind)
-        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        return tuple(self.runner.queue.listed(wanted, of_kind, size))
+    @_implements(describe.jobs)
+    def jobs(self, state: JobState | None, kind: str | None, limit: int) -> tuple[Job, ...]:
+        return tuple(self.runner.queue.listed(state, kind, limit))
 
+    @_implements(describe.job_stats)
     def job_stats(self) -> tuple[JobStats, ...]:
-        """How many jobs of each kind wait, run, are done, dead or cancelled."""
         return tuple(self.runner.queue.stats())
 
+    @_implements(describe.retry_job)
     def retry_job(self, id: int) -> None:
-        """Give a dead job a fresh set of attempts.
+        self.runner.queue.revive(id)
 
-        Raises:
-            JobNotFound, Conflict.
-        """
-        self.runner.queue.revive(checks.integer("id", id, 1, limits.MAX_ID))
-
+    @_implements(describe.cancel_job)
     def cancel_job(self, id: int) -> None:
-        """Take a job out of the queue that waits, or is dead.
+        self.runner.queue.cancel(id)
 
-        What causes a job queues it again when the time comes, or the user's next round does: a
-        cancelled round of upkeep is made up for by the next. What nothing would queue again cannot
-        be cancelled (``reindex``, ``scrub``).
-
-        Raises:
-            JobNotFound, Conflict.
-        """
-        self.runner.queue.cancel(checks.integer("id", id, 1, limits.MAX_ID))
-
-    def run_jobs(self, *, limit: int = limits.MAX_JOBS_PER_RUN) -> int:
-        """Run what is due now, in this thread; how many jobs there were."""
-        most = checks.integer("limit", limit, 1, limits.MAX_JOBS_PER_RUN)
+    @_implements(describe.run_jobs)
+    def run_jobs(self, limit: int) -> int:
         self.runner.maintain()
-        return self.runner.run_due(most)
+        return self.runner.run_due(limit)
 
     # -- keys ------------------------------------------------------------------------------
 
-    def create_key(
-        self,
-        name: str,
-        *,
-        user: str | None = None,
-        agent: str | None = None,
-        categories: Iterable[str] | str | None = None,
-        permissions: Iterable[Permission | str] | Permission | str = (),
-        expires_days: int | None = None,
-    ) -> CreatedKey:
-        """A new key of the service, with the secret that callers send: it is shown only this once.
+    @_implements(describe.create_key)
+    def create_key(self, **given: Any) -> CreatedKey:
+        return self._keys.create(**given)
 
-        With a ``user`` it acts for that one. With an ``agent`` as well it is that agent's, and can
-        be kept to ``categories``, within what the policy file allows the agent. With neither it is
-        the key of a service, which acts for whom each request names, and can have ``permissions``:
-        ``read_all`` to read across users, ``manage`` for keys, jobs and erasing users.
-
-        Raises:
-            InvalidValue: a value is not allowed, or does not go with the others.
-            Conflict: there are too many keys.
-        """
-        return self._keys.create(
-            name,
-            user=user,
-            agent=agent,
-            categories=categories,
-            permissions=permissions,
-            expires_days=expires_days,
-        )
-
+    @_implements(describe.keys)
     def keys(
-        self,
-        *,
-        user: str | None = None,
-        include_revoked: bool = False,
-        limit: int = limits.DEFAULT_PAGE_ITEMS,
-        cursor: str | None = None,
+        self, user: str | None, include_revoked: bool, limit: int, cursor: str | None
     ) -> Page[ApiKey]:
-        """The keys of the service, the newest first, without their secrets; those of one ``user``,
-        or all.
-
-        Raises:
-            InvalidValue, InvalidCursor.
-        """
         return self._keys.page(user, include_revoked, limit, cursor)
 
+    @_implements(describe.key)
     def key(self, id: str) -> ApiKey:
-        """One key of the service, without its secret; also one that was revoked or has expired.
-
-        Raises:
-            KeyNotFound: there is no such key.
-        """
         return self._keys.get(id)
 
+    @_implements(describe.revoke_key)
     def revoke_key(self, id: str) -> ApiKey:
-        """End a key: it is refused from now on. One that was revoked before stays as it is.
-
-        Raises:
-            KeyNotFound: there is no such key.
-        """
         return self._keys.revoke(id)
 
+    @_implements(describe.authenticate)
     def authenticate(self, secret: str | None) -> ApiKey:
-        """The key that somebody shows. That it was used is noted, to some minutes.
-
-        Raises:
-            NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
-                the error does not say which.
-        """
         return self._keys.authenticate(secret)
 
+    @_implements(describe.has_keys)
     def has_keys(self) -> bool:
-        """Whether there is a key that is neither revoked nor expired."""
         return self._keys.has_live()
 
     # -- opening and closing ---------------------------------------------------------------
@@ -386,8 +272,3 @@ class Memory:
         while page := self.users(limit=limits.MAX_PAGE_ITEMS, after=last):
             yield from page
             last = page[-1]
-
-
-def _any_owner(user_id: str) -> str:
-    """A user, or the owner of the global memories: administration may erase either."""
-    return user_id if user_id == GLOBAL_OWNER else checks.user_id(user_id)

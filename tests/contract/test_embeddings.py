@@ -335,7 +335,7 @@ class _Given:
 def test_bad_settings_are_refused(memory: Memory) -> None:
     refused: list[tuple[dict[str, Any], str]] = [
         ({"provider": "magic"}, "provider: 'magic' is not one of: local"),
-        ({"provider": 5}, "provider: expected text, not int"),
+        ({"provider": 5}, "provider: expected text, got int"),
         ({"provider": "local:/models/x"}, "provider: only the operator may name a model folder"),
         ({"provider": "openai", "api_key": "k", "dimensions": 2_000}, "dimensions: 2000; the"),
         ({"provider": "local", "confirm": "yes"}, "confirm: 'yes' is not true or false"),

@@ -89,8 +89,8 @@ def test_each_filter(ana: UserMemory) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    (dict(colour="red"), "unknown filter 'colour'; allowed: "),
-    (dict(user_id="ben"), "unknown filter 'user_id'"),
+    (dict(colour="red"), "unknown argument 'colour'; allowed: "),
+    (dict(user_id="ben"), "unknown argument 'user_id'"),
     (dict(status="gone"), "is not one of: active, archived, superseded, deleted, any"),
     (dict(types=[]), "0 values; allowed: 1 to 100"),
     (dict(types="dream"), "'dream' is not one of"),

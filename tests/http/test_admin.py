@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from ricordo.http.routes import ROUTERS
+from ricordo.http.routes import all_routers
 from ricordo.memory import Memory
 from ricordo.model.record import plain
 from ricordo.testing import ManualClock
@@ -27,7 +27,7 @@ PARTS = {"{user:path}": "nobody", "{id}": "99999"}
 
 
 def admin_routes() -> list[APIRoute]:
-    routes = [route for router in ROUTERS for route in router.routes]
+    routes = [route for router in all_routers() for route in router.routes]
     return [
         route
         for route in routes

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from ricordo.http.protocol import Connections, Room
-from ricordo.http.routes import ROUTERS
+from ricordo.http.routes import all_routers
 from ricordo.wiring import open_memory
 from tests.support.endpoints import FaultyModel
 from tests.support.served import COMMAND
@@ -471,7 +471,7 @@ def test_requests_that_wait_behind_each_other_are_few(usual: Service) -> None:
 
 def test_the_event_loop_makes_no_document(usual: Service) -> None:
     """A sign of life would wait for it; so it is made in a thread, as all that computes."""
-    routes = {route.path: route for router in ROUTERS for route in router.routes}
+    routes = {route.path: route for router in all_routers() for route in router.routes}
     for path in ("/openapi.json", "/docs"):
         assert not inspect.iscoroutinefunction(routes[path].endpoint)
         assert usual.client().get(path).status_code == 200

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from ricordo.http import examples
-from ricordo.http.routes import manual
+from ricordo.http import examples, manual
 from ricordo.memory import Memory
 from ricordo.model import record
 from ricordo.model.context import Feedback
@@ -97,12 +96,6 @@ CALLED = {
     "progress": None,  # there is nobody to be told while a request is under way
     "save_checkpoint.expected_version": "if-match",
     "save_checkpoint.state": "body",
-    "formed_turns.thread_id": "thread",
-    "redact.thread_id": "thread",
-    "thread.thread_id": "thread",
-    "turns.thread_id": "thread",
-    "user_id": "user",
-    "with_user": "viewer",
 }
 """Parameters that have another name over HTTP, or none."""
 
@@ -206,9 +199,8 @@ def test_every_route_says_what_it_is_for(document: dict[str, Any]) -> None:
 def test_an_example_has_the_shape_of_its_record() -> None:
     for example, shape in (
         (examples.ADDED, Added),
-        (examples.KNOWN, Added),
         (examples.ITEM, Item),
-        (examples.PAGE, record.Page[Item]),
+        (examples.example_of(record.Page[Item]), record.Page[Item]),
         (examples.CHANGE, Change),
         (examples.CHANGES, Changes),
         (examples.FOUND, SearchResults[MemoryHit]),

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from ricordo.http.routes import ROUTERS
+from ricordo.http.routes import all_routers
 from ricordo.memory import Memory
 from tests.http.filled import filled
 from tests.support.service import Service, running
@@ -24,7 +24,7 @@ OUTSIDE = "on day 1"
 """What a memory of ana's says that is in none of the agent's categories."""
 ROUTES = {
     route.name: route
-    for router in ROUTERS
+    for router in all_routers()
     for route in router.routes
     if isinstance(route, APIRoute) and route.path.startswith("/v1/")
 }

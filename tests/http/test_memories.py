@@ -38,7 +38,9 @@ def test_add_takes_every_field(service: Service) -> None:
     client = service.client("ana")
     added = client.post("/v1/memories", json={**EVERY_FIELD, "reason": "asked to"})
     assert (added.status_code, added.headers["location"]) == (201, "/v1/memories/1")
-    assert added.json() == {"id": 1, "status": "active", "duplicate": False, "updated": False}
+    assert added.json() == {"id": 1, "status": "active", "duplicate": False, "updated": False} | {
+        "embedding": "ready"
+    }
     item = client.get(added.headers["location"]).json()
     for name in ("valid_from", "valid_to", "expires_at", "created_at"):
         assert item[name] == plain(getattr(service.memory.user("ana").get(1), name))
@@ -78,7 +80,7 @@ def test_many_are_added_in_order(service: Service) -> None:
     bad = {"memories": [{"content": "Has a dog"}, {"content": "Has fish", "importance": 9}]}
     refused = client.post("/v1/memories/batch", json=bad)
     assert problem(refused) == (422, "InvalidValue")
-    assert refused.json()["detail"].startswith("memories.1.importance: ")
+    assert refused.json()["detail"].startswith("memories[1].importance: ")
     assert len(client.get("/v1/memories").json()["items"]) == 2
 
 

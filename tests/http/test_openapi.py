@@ -18,14 +18,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from ricordo.http.routes import ROUTERS
+from ricordo.http.routes import all_routers
 from ricordo.memory import Memory
 from tests.http.filled import FilledStore, filled
 from tests.support.service import Service, running
 
 OPERATIONS = sorted(
     route.name
-    for router in ROUTERS
+    for router in all_routers()
     for route in router.routes
     if isinstance(route, APIRoute) and route.include_in_schema
 )

@@ -249,7 +249,7 @@ def test_what_is_wrong_is_told_before_anything_is_spoken(
         (("--tools", "swimming"), "there is no set 'swimming'"),
         (("-u", "*"), "is reserved"),
         (("--db", "mysql://nowhere"), "is not a file path"),
-        (("--speed", "9"), "No such option"),
+        (("--speed", "9"), "unknown argument 'speed'"),
         (("--db", tmp_path / "new.db"), str(policy)),
     ):
         if message == str(policy):

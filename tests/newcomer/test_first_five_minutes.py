@@ -31,11 +31,11 @@ SETTING_UP_SECONDS = 600.0
 ACKNOWLEDGED_BEFORE_THE_KILL = 20
 MISTAKES = {  # what is typed, and what must be in the two lines that come back
     "ricordo serch tea": ("No such command 'serch'. Did you mean 'search'", "ricordo --help"),
-    "ricordo add 'Likes tea' --them drinks": ("No such option: --them", "ricordo add --help"),
+    "ricordo add 'Likes tea' --them drinks": ("unknown argument 'them'", "ricordo add --help"),
     "ricordo get 999": ("no memory 999", "ricordo list"),
-    "ricordo forget one": ("Invalid value for 'ID'", "ricordo forget --help"),
+    "ricordo forget one": ("id: 'one' is not a whole number", "ricordo forget --help"),
     "ricordo add '  '": ("content", "ricordo add --help"),
-    "ricordo import no-such-file": ("no-such-file: cannot be read", "mend what is named"),
+    "ricordo import no-such-file": ("no-such-file: cannot be read", "fix what is named"),
     "ricordo serve --port PORT": ("port PORT: Address already in use", "RICORDO_PORT"),
 }
 WRONG_CALLS = {  # what is sent, and what the answer must say
@@ -46,7 +46,7 @@ WRONG_CALLS = {  # what is sent, and what the answer must say
         "the request names no user: send X-Ricordo-User"
     ),
     """curl -s localhost:8377/v1/memories -H 'X-Ricordo-User: ana' --json '{"text": "Tea"}'""": (
-        "content: Field required; text: there is no such field"
+        "unknown argument 'text'; allowed: "
     ),
     "curl -s localhost:8377/v1/memories/999 -H 'X-Ricordo-User: ana'": "no memory 999",
 }

@@ -8,7 +8,7 @@ from typing import Any
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.commands import Group
+from ricordo.cli.commands import Group, by_words
 from ricordo.cli.json_schemas import ANSWERS
 from tests.docs.markdown import DOCS
 
@@ -24,14 +24,7 @@ def document() -> dict[str, Any]:
 
 def commands() -> list[str]:
     """The words of every command."""
-    found: list[str] = []
-    for listed in COMMANDS.values():
-        for name, command in listed.items():
-            if isinstance(command, Group):
-                found += [f"{name} {inner}" for inner in command.commands]
-            else:
-                found.append(name)
-    return found
+    return list(by_words(COMMANDS))
 
 
 def command_of(arguments: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ import typer.main
 
 from ricordo.cli.app import assemble
 from ricordo.cli.main import main
+from ricordo.operations.operation import USER_OPERATIONS
 from tests.support.answers import check_answer, check_error, command_of
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
@@ -63,9 +64,13 @@ class Ran:
         return found
 
 
-@functools.cache
 def assembled_once() -> Callable[..., Any]:
     """All commands, put together once for this process: it takes most of the time of a command."""
+    return _assembled(len(USER_OPERATIONS))
+
+
+@functools.cache
+def _assembled(_operations: int) -> Callable[..., Any]:
     return typer.main.get_command(assemble())
 
 

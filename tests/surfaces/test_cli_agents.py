@@ -192,7 +192,7 @@ def test_a_tool_is_called_with_json(cli: Cli, ana: UserMemory) -> None:
     found = cli("tools", "call", "memory_search", "-", stdin='{"query": "*"}')
     assert json.loads(found.out)["results"][0]["content"] == "Has a cat"
     themes = cli("tools", "call", "memory_list_themes", "--json")
-    assert themes.json == {"themes": [{"theme": "general", "memories": 1}]}
+    assert themes.json == {"themes": [{"theme": "general", "name": "General", "memories": 1}]}
     missing = cli("tools", "call", "memory_get", '{"id": 9}', "--json")
     assert (missing.code, json.loads(missing.err)["message"]) == (NOT_FOUND, "no memory 9")
     assert cli("tools", "call", "memory_get", "{oops").code == INVALID_INPUT

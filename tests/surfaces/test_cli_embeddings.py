@@ -156,7 +156,7 @@ def test_refusals(cli: Cli, known: UserMemory, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.requirement("recall.reindex")
 def test_reindex(backend_url: str, known: UserMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     where = ("--db", backend_url)
-    assert ricordo("reindex", *where).out == "Search terms made anew: 0.\n"
+    assert ricordo("reindex", *where).out == "Search terms rebuilt: 0.\n"
     monkeypatch.setenv("RICORDO_LANGUAGE", "none")
     assert ricordo("reindex", *where, "--json").json == {"reindexed": 3}
     assert ricordo("reindex", *where, "--json").json == {"reindexed": 0}

@@ -163,10 +163,6 @@ def test_what_breaks_because_of_an_interruption_is_one(
 def test_a_wrong_command_line() -> None:
     for arguments, complaint in (
         ("bogus", "No such command 'bogus'"),
-        ("list --colour red", "No such option: --colour"),
-        ("get", "Missing argument"),
-        ("get one", "Invalid value for 'ID'"),
-        ("observe", "Missing option '--thread'"),
         ("add x --expires-days 0", "Invalid value for '--expires-days'"),
     ):
         ran = ricordo(*arguments.split())
@@ -180,14 +176,35 @@ def test_a_wrong_command_line() -> None:
         assert (as_json.code, as_json.error["error"]) == (2, "UsageError")
     for arguments, complaint in (
         ("jobs --json run", "unexpected extra argument"),
-        ("--json list", "No such option: --json"),
+        ("--json list", "unknown argument 'json'; allowed: "),
     ):
         assert complaint in ricordo(*arguments.split()).error["message"]
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            "jobs --colour red",
+            "unknown argument 'colour'; allowed: db, home, json, kind, limit, state",
+        ),
+        ("get", "ids: is missing"),
+        ("observe", "thread: is missing"),
+        ("embeddings set", "provider: is missing"),
+    ],
+)
+def test_a_mistake_of_the_command_line_is_told_as_by_the_library(arguments: str, told: str) -> None:
+    ran = ricordo(*arguments.split())
+    assert (ran.code, ran.out, ran.err.splitlines()[0]) == (2, "", f"error: {told}")
+    assert fix(*arguments.split()).endswith("--help")
+    kind = ricordo(*arguments.split(), "--json").error["error"]
+    assert kind in ("UnknownField", "InvalidValue")
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        (["get", "one"], "id: 'one' is not a whole number from 1 to"),
         (["list", "--type", "dream"], "type: 'dream' is not one of: preference"),
         (["list", "--limit", "0"], "limit: 0 is not a whole number from 1 to 1000"),
         (["completion", "tcsh"], "bash, zsh, fish, powershell"),
@@ -258,7 +275,7 @@ def test_names_that_are_near(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -
     for arguments, meant in (
         ("serch tea", "Did you mean 'search'"),
         ("jobs rn", "Did you mean 'run'"),
-        ("list --thme x", "--theme"),
+        ("list --thme x", "did you mean 'theme'"),
     ):
         ran = ricordo(*arguments.split())
         assert (ran.code, meant in ran.err) == (2, True)
@@ -302,7 +319,7 @@ def test_a_wrong_setting_names_its_variable(sqlite_url: str) -> None:
             marks=pytest.mark.slow,  # it loads what serves
         ),
         (["list", "--cursor", "x"], "leave out --cursor"),
-        (["add", "--batch", "-"], "mend what is named"),
+        (["add", "--batch", "-"], "fix what is named"),
         (["checkpoint", "load", "t"], "ricordo checkpoint shows"),
         (["list", "--db", "postgresql://127.0.0.1:1/none"], "ricordo doctor examines it"),
     ],

@@ -1,6 +1,5 @@
 """Every method has its command, every parameter its option, every answer its documented shape."""
 
-import dataclasses
 import inspect
 import json
 import shlex
@@ -10,40 +9,30 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from ricordo import ItemFilter, Memory, UserMemory
+from ricordo import Memory, UserMemory
 from ricordo.cli import json_schemas
-from ricordo.cli.app import COMMANDS
-from ricordo.cli.commands import Group, expanded
+from ricordo.cli.app import COMMANDS, topics
+from ricordo.cli.commands import Group, by_words, expanded
+from ricordo.cli.derived import operation_of
 from ricordo.cli.json_schemas import ANSWERS
-from ricordo.cli.options import Filters
 from ricordo.transfer.imports import FORMATS
 from tests.support.answers import check_answer, command_of, commands, document
 from tests.support.commandline import ABOUT_THE_STORE, Ran, ricordo
 from tests.support.endpoints import FaultyModel
 
-COMMAND_OF = {  # where neither the method's name nor its words the other way round are the command
+INSIDE_OTHERS = {  # what a command does that has the options of another operation, or none
     "narrow": "add",
     "user": "add",
     "global_memories": "add",
-    "describe_theme": "theme",
-    "embedding_status": "embeddings status",
-    "embedding_states": "embeddings states",
+    "add_many": "add",
+    "get": "get",
+    "revision": "changes",
     "reset_embeddings": "embeddings set",
     "fill_embeddings": "embeddings backfill",
-    "relation_graph": "graph",
-    "revision": "changes",
-    "source_turn": "source",
-    "formed_turns": "formed",
-    "day_log": "log",
-    "approve": "proposals approve",
-    "reject": "proposals reject",
-    "user_profile": "profile show",
-    "update_user_profile": "profile set",
-    "job_stats": "jobs stats",
-    "key": "keys show",
     "authenticate": "keys check",
-    "backup": "backup make",
     "has_keys": "keys list",
+    "export": "export",
+    "export_lines": "export",
 }
 WITHOUT_A_METHOD = {
     "": ["chat", "completion", "doctor", "init", "mcp", "migrate", "serve", "version", "worker"],
@@ -65,88 +54,58 @@ WITHOUT_OPTIONS = {
     "celery worker": {"--json"},
     "mcp": {"--json"},  # it speaks a protocol
 }
-RENAMED = {  # but for endings: agent for agent_id, tag for tags, any id for an id
-    "feedback.answer": "reply",
-    "pinned": "pin",
-    "before_time": "now",
-    "context.history": "no_history",
-    "context.persona": "no_persona",
-    "expected_updated_at": "expect",
-    "add_many.memories": "batch",
-    "describe_theme.display_name": "name",
-    "describe_theme.theme": "slug",
-    "import_file.format": "format_name",
-    "merge.content": "into",
-    "observe.messages": "path",
-    "save_checkpoint.state": "path",
-    "confirm": "yes",
-    "pin.pinned": "off",
-    "create_key.user": "of_user",
-    "keys.user": "of_user",
+ON_THE_COMMAND_LINE_ONLY_ELSEWHERE = {
+    "add": {"content", "thread_id", "agent_id", "run_id", "actor_id", "role"},  # TEXT; who acts
+    "merge": {"content", "thread_id", "agent_id", "run_id", "actor_id", "role"},  # --into
+    "query": {"filters"},  # --filter
+    "context": {"tools", "thread", "agent"},  # a file; who acts
+    "observe": {"messages"},  # a file
+    "save_checkpoint": {"state"},  # a file
+    "update_user_profile": {"fields"},  # FIELD=VALUE
+    "test_embeddings": {"api_key"},  # also from a variable
+    "set_embeddings": {"api_key", "confirm"},  # --yes
+    "rebuild_embeddings": {"confirm"},
 }
-SHOWN_OTHERWISE = {"self", "progress", "filters"}
-NOT_ON_A_COMMAND_LINE = {
-    "authenticate.secret",  # others could see it there
-    "narrow.categories",  # whoever has the shell has the whole database
-    "user.categories",
-}
+"""Parameters that have an option or argument made by hand."""
 
 
 def _commands() -> dict[str, Callable[..., None]]:
-    found: dict[str, Callable[..., None]] = {}
-    for listed in COMMANDS.values():
-        for name, command in listed.items():
-            if isinstance(command, Group):
-                found |= {f"{name} {inner}": call for inner, call in command.commands.items()}
-            else:
-                found[name] = command
-    return found
+    return by_words(COMMANDS)
 
 
-def _command_of(method: str) -> str:
-    first, _, rest = method.partition("_")
-    calls = ("add_many", "get_many", "export_lines", "import_file", "erase_user")
-    names = [method.replace("_", "-"), method.replace("_", " "), f"{rest} {first}"]
-    names += [f"{rest}s {first}", f"{method} list", f"{method.removesuffix('s')} list"]
-    names += [first] * (method in calls)
-    return COMMAND_OF.get(method) or next(name for name in names if name in _commands())
-
-
-def _commands_by_method() -> dict[tuple[type, str], str]:
-    return {
-        (kind, name): _command_of(name)
-        for kind in (UserMemory, Memory)
-        for name, _ in inspect.getmembers(kind, callable)
-        if not name.startswith("_") and name != "close"
+def _commands_by_method() -> dict[str, str]:
+    placed = {
+        operation.name: words
+        for words, command in reversed(_commands().items())
+        if (operation := operation_of(command)) is not None and words != "chat"
     }
+    return {**placed, **INSIDE_OTHERS}
 
 
 @pytest.mark.requirement("cli.commands")
 def test_every_method_has_a_command_and_every_command_a_method() -> None:
+    methods = {
+        name
+        for kind in (UserMemory, Memory)
+        for name, _ in inspect.getmembers(kind, callable)
+        if not name.startswith("_") and name != "close"
+    }
+    assert set(_commands_by_method()) == methods
     without = {
         f"{group} {name}".strip() for group, names in WITHOUT_A_METHOD.items() for name in names
     }
     assert set(_commands_by_method().values()) | without == set(_commands())
+    assert "More" not in topics()
 
 
 @pytest.mark.requirement("cli.commands")
 def test_every_parameter_has_an_option() -> None:
-    for (kind, method), command in _commands_by_method().items():
-        options = set(inspect.signature(expanded(_commands()[command])).parameters)
-        for name in set(inspect.signature(getattr(kind, method)).parameters) - SHOWN_OTHERWISE:
-            option = RENAMED.get(f"{method}.{name}", RENAMED.get(name, name))
-            named = {option, option.removesuffix("_id"), option.removesuffix("s")}
-            if name == "id":
-                named = {one for one in options if one == "ids" or one.endswith("_id")}
-            is_left_out = f"{method}.{name}" in NOT_ON_A_COMMAND_LINE
-            assert is_left_out or named & options, f"{method}({name}=…)"
-
-
-@pytest.mark.requirement("cli.commands")
-def test_every_filter_has_an_option() -> None:
-    singular = {"statuses": "status", "types": "type", "sources": "source"}
-    filters = {singular.get(field.name, field.name) for field in dataclasses.fields(ItemFilter)}
-    assert {field.name for field in dataclasses.fields(Filters)} == filters
+    for method, words in _commands_by_method().items():
+        operation = operation_of(_commands()[words])
+        if operation is not None and operation.name == method:
+            options = set(inspect.signature(expanded(_commands()[words])).parameters)
+            by_hand = ON_THE_COMMAND_LINE_ONLY_ELSEWHERE.get(method, set())
+            assert operation.parameters.keys() - by_hand <= options, words
 
 
 @pytest.mark.requirement("cli.commands")
@@ -157,8 +116,8 @@ def test_every_command_explains_itself_and_takes_the_shared_options(name: str) -
     assert ran.out.startswith(f"Usage: ricordo {name}")
     words = set(ran.out.split())
     assert {"--db", "--home", "--json"} - words == WITHOUT_OPTIONS.get(name, set())
-    takes_user = "user" in inspect.signature(expanded(_commands()[name])).parameters
-    about_the_store = name.split(maxsplit=1)[0] in ABOUT_THE_STORE or name == "tools list"
+    takes_user = "of_everyone" in inspect.signature(expanded(_commands()[name])).parameters
+    about_the_store = name.split(maxsplit=1)[0] in ABOUT_THE_STORE or name in ("init", "tools list")
     assert takes_user is not about_the_store
 
 

@@ -156,8 +156,8 @@ def test_nothing_is_shown_where_it_is_not_wanted_or_cannot_be_taken_back(
 
 LONG = {
     "add --batch -": "Adding",
-    "audit": "Looking memories over",
-    "compact t": "Compacting",
+    "audit": "Examining memories",
+    "compact t": "Summarising",
     "consolidate": "Comparing memories",
     "doctor": "Looking around",
     "embeddings rebuild --yes": "Making vectors",
@@ -169,7 +169,7 @@ LONG = {
     "mirror sync": "Syncing files",
     "observe --thread t": "Observing",
     "purge": "Removing for good",
-    "reindex": "Making search terms",
+    "reindex": "Rebuilding search terms",
     "summary": "Summing up",
     "upkeep": "Tending memories",
     "erase me --yes": "Erasing",

@@ -50,7 +50,10 @@ def test_what_was_added_is_found_read_and_archived(
     (hit,) = told(tools, "memory_search", query="which tea does she drink")["results"]
     assert hit.pop("confidence") > 0.5
     shown = {"id": added["id"], "theme": "food", "type": "fact", "content": "Drinks green tea"}
-    assert hit == {**shown, "date": clock().date().isoformat()}
+    assert hit.pop("score") > 0
+    assert hit.pop("signals") == {"fts": 1.0, "semantic": 1.0}
+    noted = clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert hit == {**shown, "date": clock().date().isoformat(), "created_at": noted}
     assert told(tools, "memory_get", id=added["id"]) == {
         **shown,
         "tags": ["drink"],
@@ -58,7 +61,8 @@ def test_what_was_added_is_found_read_and_archived(
         "source": "conversation",
         "confidence": 70,
         "importance": 2,
-        "created_at": clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created_at": noted,
+        "embedding": "ready",
     }
     archived = told(tools, "memory_archive", id=added["id"], reason="moved on to coffee")
     assert archived == {"id": added["id"], "status": "archived"}
@@ -132,7 +136,7 @@ def test_what_has_no_theme_is_filed_under_general(tools: Tools, ana: UserMemory)
     told(tools, "memory_add", content="Has a cat")
     told(tools, "memory_add", content="Has a dog", theme="  ")
     listed = told(tools, "memory_list_themes")
-    assert listed == {"themes": [{"theme": "general", "memories": 2}]}
+    assert listed == {"themes": [{"theme": "general", "name": "General", "memories": 2}]}
     ana.describe_theme("general", description="What fits nowhere else")
     (general,) = told(tools, "memory_list_themes")["themes"]
     assert general["about"] == "What fits nowhere else"
@@ -215,10 +219,13 @@ def test_an_action_with_the_wrong_arguments_is_refused(tools: Tools, ana: UserMe
         ({"action": "delete"}, "not one of: save, search, forget, list"),
         ({"action": "save"}, "content: is missing"),
         ({"action": "forget"}, "give either an id, or a key"),
-        ({"action": "list", "query": "tea"}, "argument of the action list 'query'"),
-        ({"action": "save", "content": "x", "limit": 2}, "argument of the action save 'limit'"),
+        ({"action": "list", "query": "tea"}, "unknown argument 'query'"),
+        ({"action": "save", "content": "x", "limit": 2}, "unknown argument 'limit'"),
         ({"action": "save", "content": "x", "expires_days": 0}, "expires_days"),
-        ({"action": "save", "content": "x", "source": "system"}, "'system' is not for tools"),
+        (
+            {"action": "save", "content": "x", "source": "system"},
+            "'system' is not one of: conversation",
+        ),
         ({"action": "list", "limit": 51}, "limit"),
     ):
         result = tools.run("memory", arguments)

@@ -36,8 +36,8 @@ for _ in range(5_000):
 MISTAKES: list[tuple[str, Any, str, str]] = [
     ("memory_get", {"id": 99}, "MemoryNotFound", "no memory 99"),
     ("memory_get", {"id": "7"}, "InvalidValue", "id: '7' is not a whole number"),
-    ("memory_get", {}, "InvalidValue", "id: is missing; memory_get needs it"),
-    ("memory_get", {"id": 1, "x": 2}, "UnknownField", "unknown argument of memory_get 'x'"),
+    ("memory_get", {}, "InvalidValue", "id: is missing"),
+    ("memory_get", {"id": 1, "x": 2}, "UnknownField", "unknown argument 'x'; allowed: id"),
     ("memory_add", {"content": " "}, "InvalidValue", "content"),
     ("memory_add", {"content": "x" * 8_001}, "InvalidValue", "8000"),
     ("memory_add", {"content": "x", "type": "idea"}, "InvalidValue", "preference"),

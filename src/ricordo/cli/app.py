@@ -23,7 +23,10 @@ from ricordo.cli import (
     tools,
     transfer,
 )
-from ricordo.cli.commands import Command, Group, assembled
+from ricordo.cli.commands import Command, Group, Topics, assembled, by_words
+from ricordo.cli.derived import command_of, operation_of
+from ricordo.cli.tables import anything
+from ricordo.operations.operation import STORE_OPERATIONS, USER_OPERATIONS
 from ricordo.version import __version__
 
 NAME: Final = "ricordo"
@@ -205,8 +208,27 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
 }
 
 
+_INSIDE_OTHERS: Final = {
+    *("add_many", "get", "revision", "fill_embeddings", "reset_embeddings"),
+    *("has_keys", "authenticate", "export", "export_lines"),
+}
+"""Operations that a command does beside another one, or that take no options."""
+
+
+def topics() -> Topics:
+    """All commands by topic. An operation that has no place of its own has one under "More"."""
+    operations = map(operation_of, by_words(COMMANDS).values())
+    placed = _INSIDE_OTHERS | {one.name for one in operations if one is not None}
+    more: dict[str, Command | Group] = {
+        operation.name.replace("_", "-"): command_of(operation, anything)
+        for operation in (*USER_OPERATIONS.values(), *STORE_OPERATIONS.values())
+        if operation.name not in placed
+    }
+    return {**COMMANDS, "More": more} if more else COMMANDS
+
+
 def assemble() -> typer.Typer:
-    return assembled(COMMANDS, _root)
+    return assembled(topics(), _root)
 
 
 def _show_version(wanted: bool) -> None:

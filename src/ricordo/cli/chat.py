@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ricordo import limits
 from ricordo.cli.conversations import window_text
-from ricordo.cli.options import Named, Owner, completing, completing_names, words
+from ricordo.cli.derived import Given, some_options_of
+from ricordo.cli.options import Owner
 from ricordo.cli.recall import request_text
 from ricordo.cli.render import answer, harmless, say, write_lines
 from ricordo.cli.session import is_debugging
@@ -23,6 +23,7 @@ from ricordo.model import checks
 from ricordo.model.proposal import attributed
 from ricordo.model.record import Record, plain
 from ricordo.model.vocabulary import ContextMode
+from ricordo.operations import recall as describe
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -31,36 +32,9 @@ if TYPE_CHECKING:
     from ricordo.providers.chat import ChatModel
     from ricordo.user_memory import UserMemory
 
-_MAX_SECONDS = 86_400
+_MAX_SECONDS: Final = 86_400
+_USUAL_MODES: Final = (ContextMode.RECALL, ContextMode.SUMMARY)
 
-InThread = Annotated[
-    str | None,
-    typer.Option(
-        "--thread",
-        metavar="ID",
-        help="Conversation (default: one a day, by its date).",
-        autocompletion=completing_names(Named.THREAD),
-    ),
-]
-Budget = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Tokens of a whole request"
-        f" (default: RICORDO_CONTEXT_TOKENS, or {limits.DEFAULT_CONTEXT_TOKENS}).",
-    ),
-]
-Modes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mode",
-        "-m",
-        metavar="WORD",
-        autocompletion=completing(ContextMode),
-        help="What of memory to show the model, may be repeated:"
-        f" {words(ContextMode)} (default: recall and summary).",
-    ),
-]
 Seconds = Annotated[
     float, typer.Option(metavar="N", help="How many seconds one answer may take at most.")
 ]
@@ -77,31 +51,32 @@ _HELP: Final = """\
 
 def chat(
     *,
-    thread: InThread = None,
-    budget: Budget = None,
-    mode: Modes = None,
+    given: Given = some_options_of(
+        describe.context,
+        *("thread", "modes", "budget_tokens"),
+        modes="--mode -m",
+        budget_tokens="--budget",
+    ),
     seconds: Seconds = 300.0,
     owner: Owner,
 ) -> None:
-    """Talk with a language model that remembers.
+    """Talk with a language model that remembers, in a conversation of the day unless one is named.
 
     The model is the one of the settings RICORDO_MODEL_PROVIDER, RICORDO_MODEL_NAME,
     RICORDO_MODEL_BASE_URL and RICORDO_MODEL_API_KEY. Without one, what would be sent is shown, and
-    what is said is remembered all the same.
+    what is said is remembered all the same. It is shown memories and a summary (--mode).
 
     Each line of standard input is a message. /help lists what else a line can be. With --json each
     exchange is answered by one JSON object on a line.
 
     Example: ricordo chat --thread garden
     """
-
     allowed = checks.number("seconds", seconds, 1, _MAX_SECONDS)
-    modes = mode or [ContextMode.RECALL, ContextMode.SUMMARY]
     with _open(owner) as memory:
         me = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
         day = me.parts.conversation.policy.day_of(memory.database.clock())
-        name = f"chat-{day}" if thread is None else thread
-        talk = ChatLoop(me, name, modes, budget, allowed)
+        thread = given.pop("thread", f"chat-{day}")
+        talk = ChatLoop(me, thread, {"modes": _USUAL_MODES, **given}, allowed)
         run_chat(talk, as_json=owner.as_json)
 
 
@@ -152,20 +127,13 @@ class ChatTurn:
 class ChatLoop:
     """A conversation of a user with the configured model, or with none."""
 
-    def __init__(
-        self,
-        memory: "UserMemory",
-        thread: str,
-        modes: Sequence[str],
-        budget: int | None,
-        seconds: float,
-    ) -> None:
+    def __init__(self, memory: "UserMemory", thread: str, wanted: Given, seconds: float) -> None:
+        """``wanted`` is what each request is built with."""
         self.memory = memory
         self.thread = thread
         self.last: Context | None = None
         """The request that was sent last."""
-        self._modes = modes
-        self._budget = budget
+        self._wanted = wanted
         self._seconds = seconds
 
     @property
@@ -175,7 +143,7 @@ class ChatLoop:
 
     def resume(self) -> "Window":
         """Resume the conversation. Raises InvalidInput or StorageError."""
-        self._check()
+        describe.context.accept(self._wanted)  # what every message would be refused for
         return self.memory.resume(self.thread)
 
     def exchange(self, message: str, show: Show) -> ChatTurn:
@@ -184,7 +152,7 @@ class ChatLoop:
         The message is recorded before the model is called, so it is kept whatever happens.
         """
         try:
-            self.last = context = self._context(message)
+            self.last = context = self.memory.context(message, thread=self.thread, **self._wanted)
             self._record("user", message)
         except (InvalidInput, StorageError) as problem:
             return ChatTurn(self.thread, message, None, None, str(problem), is_stopped=False)
@@ -211,29 +179,6 @@ class ChatLoop:
         with contextlib.suppress(RicordoError):
             return len(self.memory.form(self.thread).decisions)
         return 0
-
-    def _check(self) -> None:
-        """Refuse at the start what every message would be refused for."""
-        from ricordo.prompt.request import PromptRequest
-
-        policy = self.memory.parts.prompting.policy
-        PromptRequest.parse(
-            user_id=self.memory.scope.user_id,
-            message="",
-            thread_id=self.thread,
-            agent=None,
-            run_id=None,
-            modes=self._modes,
-            threshold=policy.threshold,
-            budget_tokens=policy.budget_tokens if self._budget is None else self._budget,
-            reply_tokens=None,
-            tools=None,
-        )
-
-    def _context(self, message: str) -> "Context":
-        return self.memory.context(
-            message, thread=self.thread, modes=self._modes, budget_tokens=self._budget
-        )
 
     def _stream(self, model: "ChatModel", context: "Context", came: list[str], show: Show) -> None:
         pieces = model.stream(

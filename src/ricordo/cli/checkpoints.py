@@ -3,58 +3,30 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
 from ricordo import limits
-from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Named, Owner, completing_names
-from ricordo.cli.render import Shown, TableListing, answer
+from ricordo.cli.derived import Given, command_of, options_of
+from ricordo.cli.options import STANDARD_STREAM, Owner
+from ricordo.cli.render import answer
 from ricordo.cli.session import open_user
 from ricordo.cli.shapes import DeletedCheckpoint
-from ricordo.cli.tables import moment_text, more_text
+from ricordo.cli.tables import table
 from ricordo.errors import InvalidValue
+from ricordo.operations import conversations as describe
 
-if TYPE_CHECKING:
-    from ricordo.model.record import Page
-    from ricordo.model.thread import Checkpoint, CheckpointInfo
-
-ThreadId = Annotated[
-    str,
-    typer.Argument(
-        metavar="THREAD",
-        help="Name of the conversation.",
-        autocompletion=completing_names(Named.THREAD),
-    ),
-]
+_SPELT: Final = {"thread": "THREAD", "expected_version": "--expect"}
 StateFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The state as JSON; - is standard input.")
 ]
-ExpectedVersion = Annotated[
-    int | None,
-    typer.Option(
-        "--expect", metavar="N", help="Save only over this version; 0: only where there is none."
-    ),
-]
-DeletedVersion = Annotated[
-    int | None, typer.Option("--expect", metavar="N", help="Delete only this version.")
-]
-
-
-def list_checkpoints(
-    *, limit: Limit = limits.DEFAULT_PAGE_ITEMS, cursor: Cursor = None, owner: Owner
-) -> None:
-    """List the states that programs have saved, the latest first."""
-    with open_user(owner) as memory:
-        page = memory.checkpoints(limit=limit, cursor=cursor)
-    answer(owner.as_json, page, _table)
 
 
 def save(
     *,
-    thread: ThreadId,
+    given: Given = options_of(describe.save_checkpoint, "state", **_SPELT),
     path: StateFile = Path(STANDARD_STREAM),
-    expected_version: ExpectedVersion = None,
     owner: Owner,
 ) -> None:
     """Save a program's state of a conversation, which is any JSON value.
@@ -63,21 +35,18 @@ def save(
     """
     state = _read_state(path)
     with open_user(owner) as memory:
-        saved = memory.save_checkpoint(thread, state, expected_version=expected_version)
-    answer(owner.as_json, saved, _saved_sentence)
+        saved = memory.save_checkpoint(state=state, **given)
+    done = f"Saved version {saved.version} of {saved.thread_id}."
+    answer(owner.as_json, saved, lambda _: done)
 
 
-def load(*, thread: ThreadId, owner: Owner) -> None:
-    """Show the state of a conversation that was saved last, as JSON."""
-    with open_user(owner) as memory:
-        found = memory.load_checkpoint(thread)
-    answer(owner.as_json, found, lambda one: json.dumps(one.state, ensure_ascii=False, indent=2))
-
-
-def delete(*, thread: ThreadId, expected_version: DeletedVersion = None, owner: Owner) -> None:
+def delete(
+    *, given: Given = options_of(describe.delete_checkpoint, **_SPELT), owner: Owner
+) -> None:
     """Remove the state that is saved for a conversation."""
+    thread = given["thread"]
     with open_user(owner) as memory:
-        deleted = memory.delete_checkpoint(thread, expected_version=expected_version)
+        deleted = memory.delete_checkpoint(**given)
     said = f"Deleted: {thread}" if deleted else f"Nothing is saved for {thread}."
     done = DeletedCheckpoint(thread_id=thread, deleted=deleted)
     answer(owner.as_json, done, lambda _: said)
@@ -101,16 +70,20 @@ def _read_state(path: Path) -> object:
         raise InvalidValue("state", f"{path}: not JSON in UTF-8 ({problem})") from None
 
 
-def _saved_sentence(saved: "Checkpoint") -> str:
-    return f"Saved version {saved.version} of {saved.thread_id}."
+_TABLE: Final = table(
+    {
+        "Thread": "thread_id",
+        "Version": "version",
+        "Bytes": lambda one: f"{one.size_bytes:,}",
+        "Saved (UTC)": "updated_at",
+    },
+    empty="No checkpoints. Save one: ricordo checkpoint save THREAD FILE",
+)
 
-
-def _table(page: "Page[CheckpointInfo]") -> Shown:
-    if not page.items:
-        return "No checkpoints. Save one: ricordo checkpoint save THREAD FILE"
-    rows = [
-        [one.thread_id, str(one.version), f"{one.size_bytes:,}", moment_text(one.updated_at)]
-        for one in page
-    ]
-    headings = ["Thread", "Version", "Bytes", "Saved (UTC)"]
-    return TableListing(headings, rows, more_text(page.next_cursor))
+list_checkpoints = command_of(describe.checkpoints, _TABLE)
+load = command_of(
+    describe.load_checkpoint,
+    lambda found: json.dumps(found.state, ensure_ascii=False, indent=2),
+    about="Show the state of a conversation that was saved last, as JSON.",
+    thread="THREAD",
+)

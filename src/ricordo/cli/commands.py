@@ -17,23 +17,30 @@ _MAX_SUMMARY_CHARS: Final = 100
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of its option groups as parameters of their own."""
-    hints = get_type_hints(command, include_extras=True)
+    """The command with the fields of its option groups, and the options of the operations that it
+    names, as parameters of their own."""
+    from ricordo.cli.derived import OptionsOf
+
     declared = inspect.signature(command).parameters
+    hints = get_type_hints(command, include_extras=True)
     groups = {name: hints[name] for name in declared if is_dataclass(hints[name])}
+    derived = {
+        name: one.default for name, one in declared.items() if isinstance(one.default, OptionsOf)
+    }
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        made = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
+        made: dict[str, Any] = {name: options.take(given) for name, options in derived.items()}
+        for name, group in groups.items():
+            made[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given, **made)
 
     parameters: list[inspect.Parameter] = []
     for name, parameter in declared.items():
         if name in groups:
             parameters += _fields_as_parameters(groups[name])
+        elif name in derived:
+            parameters += derived[name].parameters()
         else:
             parameters.append(_parameter(name, hints[name], parameter.default))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -73,6 +80,18 @@ class Group:
 
 Topics: TypeAlias = Mapping[str, Mapping[str, Command | Group]]
 """Commands by name, grouped by topic."""
+
+
+def by_words(topics: Topics) -> dict[str, Command]:
+    """Every command by the words that call it, such as ``jobs run``."""
+    found: dict[str, Command] = {}
+    for listed in topics.values():
+        for name, one in listed.items():
+            if isinstance(one, Group):
+                found |= {f"{name} {inner}": call for inner, call in one.commands.items()}
+            else:
+                found[name] = one
+    return found
 
 
 def assembled(topics: Topics, root: Command) -> typer.Typer:

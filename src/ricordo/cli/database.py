@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ricordo import limits
 from ricordo.cli import tables
+from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import CONFLICT
-from ricordo.cli.options import Limit, Named, Store, Yes, completing_names
+from ricordo.cli.options import Store, Yes
 from ricordo.cli.render import TableListing, answer, confirm, working
 from ricordo.cli.session import is_made, open_store, untouched_database
 from ricordo.cli.shapes import ConvertedDatabase, GrantedRole, Migrated, PrintedGrant, Versions
 from ricordo.errors import DatabaseTooOld, InvalidValue, StorageUnavailable
+from ricordo.operations import store as describe
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
@@ -227,15 +228,13 @@ def _encryption_sentence(file: "Path", old: "DatabaseKey | None", new: "Database
     return f"{file} {what}. Nothing can be read without the key: keep a copy of it elsewhere."
 
 
-NewFile = Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the backup.")]
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file of that name.")]
 Replace = Annotated[
     bool, typer.Option("--replace", help="Replace all that the store holds, if it holds anything.")
 ]
 
 
-def make(*, path: NewFile, force: Force = False, store: Store) -> None:
+def make(*, given: Given = options_of(describe.backup), store: Store) -> None:
     """Write all that the store holds to one file, while others go on using it.
 
     The store is not migrated for it. On PostgreSQL, run it as the role that owns the tables.
@@ -249,7 +248,8 @@ def make(*, path: NewFile, force: Force = False, store: Store) -> None:
         if schema_of(database) is None:
             raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
         settings = read_settings(os.environ, store.settings())
-        report = make_backup(database, path, file_opener(settings), force=force)
+        wanted = describe.backup.accept(given)
+        report = make_backup(database, open_file=file_opener(settings), **wanted)
     answer(store.as_json, report, lambda found: _backup_text("Backed up", found))
 
 
@@ -316,31 +316,17 @@ def _size(size_bytes: float) -> str:
     return f"{size_bytes:.0f} {unit}" if unit == _UNITS[0] else f"{size_bytes:.1f} {unit}"
 
 
-After = Annotated[str, typer.Option(metavar="NAME", help="Last user of the page before.")]
-Erased = Annotated[
-    str,
-    typer.Argument(
-        metavar="USER",
-        help="Whose every trace is removed.",
-        autocompletion=completing_names(Named.USER),
-    ),
-]
-
-
-def users(*, limit: Limit = limits.DEFAULT_PAGE_ITEMS, after: After = "", store: Store) -> None:
-    """List the users who have anything stored."""
-    with open_store(store) as memory:
-        names = memory.users(limit=limit, after=after)
-    empty = "No users yet. Add a memory: ricordo add -u NAME 'TEXT'"
-    answer(store.as_json, names, tables.name_table("User", empty))
-
-
-def erase(*, user_id: Erased, yes: Yes = False, store: Store) -> None:
+def erase(
+    *,
+    given: Given = options_of(describe.erase_user, user_id="USER"),
+    yes: Yes = False,
+    store: Store,
+) -> None:
     """Remove every trace of a user, for good, and show the receipt."""
     if not yes:
-        confirm(f"removes everything of user {user_id!r} for good", user_id)
+        confirm(f"removes everything of user {given['user_id']!r} for good", given["user_id"])
     with open_store(store) as memory, working("Erasing", wanted=not store.as_json):
-        receipt = memory.erase_user(user_id)
+        receipt = memory.erase_user(**given)
     answer(store.as_json, receipt, _receipt)
 
 
@@ -363,3 +349,9 @@ def _receipt(receipt: "ErasureReceipt") -> str:
     rows = ", ".join(f"{table} {count}" for table, count in receipt.removed.items())
     later = "" if receipt.scrubbed else "\nFreed space is overwritten later: ricordo jobs run"
     return f"Erased user {receipt.user_id!r} at {moment}. Removed: {rows}.{later}"
+
+
+users = command_of(
+    describe.users,
+    tables.table({"User": str}, empty="No users yet. Add a memory: ricordo add -u NAME 'TEXT'"),
+)

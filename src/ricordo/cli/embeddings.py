@@ -3,106 +3,75 @@
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import exit_code_of
-from ricordo.cli.options import STANDARD_STREAM, MemoryIds, Owner, Yes
-from ricordo.cli.render import Shown, TableListing, answer, confirm, progress_bar, working
+from ricordo.cli.options import STANDARD_STREAM, Owner, Yes
+from ricordo.cli.render import TableListing, answer, confirm, progress_bar, working
 from ricordo.cli.session import open_user
+from ricordo.cli.tables import table
 from ricordo.errors import EmbeddingError, InvalidInput
-from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH
+from ricordo.limits import MAX_API_KEY_CHARS
+from ricordo.operations import maintenance as describe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
-    from ricordo.providers.embedding_choice import EmbeddingTest
+    from ricordo.model.embedding import (
+        EmbeddingChange,
+        EmbeddingStatus,
+        EmbeddingTest,
+    )
     from ricordo.user_memory import UserMemory
 
 KEY_VARIABLE: Final = "RICORDO_EMBEDDINGS_KEY"
 _CONFIRMED: Final = "yes"
 _NO_VECTORS: Final = "No vectors are made; search goes by words alone."
-_PROVIDERS: Final = "local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default"
 
-Chosen = Annotated[
-    str, typer.Option("--provider", metavar="NAME", help=f"Who makes them: {_PROVIDERS}.")
-]
-Tested = Annotated[
+ApiKey = Annotated[
     str | None,
-    typer.Option("--provider", metavar="NAME", help=f"Instead of the present one: {_PROVIDERS}."),
+    typer.Option(
+        "--api-key",
+        metavar="KEY",
+        help=f"Key; - reads it from standard input. Better than on the command line, where"
+        f" others may see it: the variable {KEY_VARIABLE}.",
+    ),
 ]
 Later = Annotated[
     bool, typer.Option("--later", help="Do not make the vectors now; leave them to a job.")
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Model; default: the provider's usual one.")
-    ] = None
-    base_url: Annotated[
-        str | None,
-        typer.Option("--base-url", metavar="URL", help="Address, up to before /embeddings."),
-    ] = None
-    api_key: Annotated[
-        str | None,
-        typer.Option(
-            "--api-key",
-            metavar="KEY",
-            help=f"Key; - reads it from standard input. Better than on the command line, where"
-            f" others may see it: the variable {KEY_VARIABLE}.",
-        ),
-    ] = None
-    dimensions: Annotated[
-        int | None, typer.Option(metavar="N", help=f"Width to ask for (1 to {MAX_VECTOR_WIDTH}).")
-    ] = None
-
-    def settings(self, provider: str | None) -> dict[str, Any]:
-        """The settings that were given; the key may come from the environment or a prompt."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**given, "api_key": self._key(provider)}
-
-    def _key(self, provider: str | None) -> str | None:
-        if self.api_key == STANDARD_STREAM:
-            return sys.stdin.read(MAX_API_KEY_CHARS + 2).strip()
-        if self.api_key is not None:
-            return self.api_key
+def _with_key(given: Given, api_key: str | None) -> Given:
+    """The settings of an endpoint; the key may come from the environment or standard input."""
+    if api_key == STANDARD_STREAM:
+        api_key = sys.stdin.read(MAX_API_KEY_CHARS + 2).strip()
+    if api_key is None:
         from ricordo.providers.embedding_choice import PRESETS
 
         # The variable may always be set; providers without a key ignore it.
-        return os.environ.get(KEY_VARIABLE) or None if provider in PRESETS else None
+        if given.get("provider") in PRESETS:
+            api_key = os.environ.get(KEY_VARIABLE) or None
+    return {**given, "api_key": api_key}
 
 
-def status(*, owner: Owner) -> None:
-    """Show where vectors are made, and how far that has come."""
-    with open_user(owner) as memory:
-        found = memory.embedding_status()
-    answer(owner.as_json, found, _status_card)
-
-
-def states(*, ids: MemoryIds, owner: Owner) -> None:
-    """Show how far the vectors of single memories have come.
-
-    Memories that do not exist are left out.
-    """
-    with open_user(owner) as memory:
-        found = memory.embedding_states(ids)
-    answer(owner.as_json, found, _state_table)
-
-
-def test(*, provider: Tested = None, endpoint: Endpoint, owner: Owner) -> None:
+def test(
+    *,
+    given: Given = options_of(describe.test_embeddings, "api_key"),
+    api_key: ApiKey = None,
+    owner: Owner,
+) -> None:
     """Try a provider out: how wide its vectors are and how fast they come, or what is wrong.
 
     Without --provider, the present one. The exit code is 0 when it answers well.
 
     Example: ricordo embeddings test --provider ollama --model nomic-embed-text
     """
+    settings = _with_key(given, api_key)
     with open_user(owner) as memory, working("Trying the provider", wanted=not owner.as_json):
-        result = memory.test_embeddings(provider, **endpoint.settings(provider))
+        result = memory.test_embeddings(**settings)
     shown = {field.name: getattr(result, field.name) for field in fields(result)}
     answer(owner.as_json, shown, lambda _: _test_sentence(result))
     if not result.ok:
@@ -110,41 +79,57 @@ def test(*, provider: Tested = None, endpoint: Endpoint, owner: Owner) -> None:
 
 
 def set_provider(
-    *, provider: Chosen, endpoint: Endpoint, yes: Yes = False, later: Later = False, owner: Owner
+    *,
+    given: Given = options_of(describe.set_embeddings, "api_key", "confirm", provider="--provider"),
+    api_key: ApiKey = None,
+    yes: Yes = False,
+    later: Later = False,
+    owner: Owner,
 ) -> None:
     """Choose where a user's vectors are made.
 
-    A change of the model means that all vectors are made anew, so it asks first. The provider
-    "default" goes back to the store's way.
+    A change of the model means that all vectors are rebuilt, so it asks first. The provider
+    "default" goes back to the provider of the store.
 
     Example: ricordo embeddings set --provider openai --model text-embedding-3-small
     """
-    settings = endpoint.settings(provider)
+    settings = _with_key(given, api_key)
     with open_user(owner) as memory:
-        planned = memory.set_embeddings(provider, **settings)
+        planned = memory.set_embeddings(**settings)
         if not yes and (planned.to_rebuild or planned.problem):
             confirm(_consequence(planned), _CONFIRMED)
-        change = memory.set_embeddings(provider, **settings, confirm=True)
+        change = memory.set_embeddings(**settings, confirm=True)
         _embed(memory, change.to_dict(), owner, later=later)
 
 
-def rebuild(*, yes: Yes = False, later: Later = False, owner: Owner) -> None:
-    """Make all vectors anew with the present model.
+def rebuild(
+    *,
+    given: Given = options_of(describe.rebuild_embeddings, "confirm"),
+    yes: Yes = False,
+    later: Later = False,
+    owner: Owner,
+) -> None:
+    """Rebuild all vectors with the present model.
 
     It can be stopped and goes on where it was: ricordo embeddings backfill
     """
     with open_user(owner) as memory:
-        planned = memory.rebuild_embeddings()
+        planned = memory.rebuild_embeddings(**given)
         if not yes:
             confirm(f"makes {planned.to_rebuild} vectors anew", _CONFIRMED)
-        change = memory.rebuild_embeddings(confirm=True)
+        change = memory.rebuild_embeddings(**given, confirm=True)
         _embed(memory, change.to_dict(), owner, later=later)
 
 
-def backfill(*, later: Later = False, owner: Owner) -> None:
+def backfill(
+    *,
+    given: Given = options_of(describe.backfill_embeddings),
+    later: Later = False,
+    owner: Owner,
+) -> None:
     """Make the vectors that are missing, were given up, or are of another model."""
     with open_user(owner) as memory:
-        asked = memory.backfill_embeddings()
+        asked = memory.backfill_embeddings(**given)
         _embed(memory, asked.to_dict(), owner, later=later)
 
 
@@ -194,23 +179,6 @@ def _provider_name(now: "EmbeddingStatus") -> str:
     return now.provider if now.model is None else f"{now.provider} {now.model}"
 
 
-def _state_table(found: "Sequence[EmbeddingState]") -> Shown:
-    if not found:
-        return "There are no such memories."
-    rows = [
-        [
-            str(one.id),
-            one.state,
-            one.provider or "",
-            one.model or "",
-            "" if one.dimensions is None else str(one.dimensions),
-            one.error or "",
-        ]
-        for one in found
-    ]
-    return TableListing(["ID", "State", "Provider", "Model", "Dimensions", "Error"], rows)
-
-
 def _status_card(now: "EmbeddingStatus") -> TableListing:
     rows = [
         ("provider", now.provider),
@@ -235,3 +203,23 @@ def _test_sentence(result: "EmbeddingTest") -> str:
     if result.dimensions is None:
         return _NO_VECTORS
     return f"{maker} works: {result.dimensions} dimensions, {result.latency_ms:.0f} ms."
+
+
+status = command_of(describe.embedding_status, _status_card)
+states = command_of(
+    describe.embedding_states,
+    table(
+        {
+            "ID": "id",
+            "State": "state",
+            "Provider": "provider",
+            "Model": "model",
+            "Dimensions": "dimensions",
+            "Error": "error",
+        },
+        empty="There are no such memories.",
+    ),
+    about="Show how far the vectors of single memories have come.\n\n"
+    "Memories that do not exist are left out.",
+    ids="ID",
+)

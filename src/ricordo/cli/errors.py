@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from ricordo import errors
 from ricordo.cli.options import Named, names_in_store
@@ -67,7 +67,7 @@ def exit_code_of(error: BaseException) -> int:
 _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.RicordoError: "ricordo doctor looks for what is wrong",
     errors.InvalidCursor: "leave out --cursor to start from the beginning",
-    errors.ImportFailed: "mend what is named and run it again; nothing was written",
+    errors.ImportFailed: "fix what is named and run it again; nothing was written",
     errors.InvalidBackup: "use another backup; nothing was restored",
     errors.InvalidPolicy: "correct the file that RICORDO_POLICY_FILE names, or the variable",
     errors.TargetRefused: "RICORDO_ALLOW_PRIVATE_EMBEDDING_TARGETS=true allows it to all users",
@@ -158,6 +158,22 @@ def fix_of_setting(name: str) -> str:
         # Without limits the variable is required; with them the value came from an option.
         return f"give it {takes}, here or in {variable}" if takes else f"set {variable}"
     return f"correct {variable}{allowed}, or unset it"
+
+
+def usage_problem(error: Any) -> errors.UnknownField | errors.InvalidValue | None:
+    """The error of the library that says the same as one of click, where there is one."""
+    kind = type(error).__name__
+    if kind == "NoSuchOption" and error.ctx is not None:
+        known = [
+            spelling.removeprefix("--")
+            for option in error.ctx.command.params
+            for spelling in (*option.opts, *option.secondary_opts)
+            if spelling.startswith("--")
+        ]
+        return errors.UnknownField("argument", [error.option_name.lstrip("-")], known)
+    if kind == "MissingParameter" and error.param is not None:
+        return errors.InvalidValue(error.param.name, "is missing")
+    return None
 
 
 def report(

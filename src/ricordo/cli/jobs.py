@@ -10,111 +10,36 @@ import typer
 
 from ricordo import limits
 from ricordo.cli import tables
+from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import MODEL_ERROR, STORAGE_ERROR
-from ricordo.cli.options import (
-    AllUsers,
-    AsJson,
-    Cursor,
-    Limit,
-    Owner,
-    Place,
-    Store,
-    completing,
-    words,
-)
+from ricordo.cli.options import AsJson, Place, Store, completing, words
 from ricordo.cli.render import Shown, TableListing, answer, progress_bar, working
-from ricordo.cli.session import open_store, open_user
-from ricordo.cli.shapes import JobCancelled, JobRetried, JobsRun, Reindexed, WorkEnded, Working
-from ricordo.cli.tables import counter_table, daily_table, event_table, model_lines
+from ricordo.cli.session import open_store
+from ricordo.cli.shapes import JobCancelled, JobRetried, Reindexed, WorkEnded, Working
 from ricordo.model import checks
-from ricordo.model.vocabulary import JobState, Lane
+from ricordo.model.vocabulary import Lane
+from ricordo.operations import maintenance
+from ricordo.operations import store as describe
 
 if TYPE_CHECKING:
     from ricordo.model.reports import ConsolidationReport, RoundReport
     from ricordo.workers.configuration import BrokerStatus
 
-State = Annotated[
-    str | None,
-    typer.Option(
-        metavar="STATE", help=f"Only those: {words(JobState)}.", autocompletion=completing(JobState)
-    ),
-]
-Kind = Annotated[str | None, typer.Option(metavar="KIND", help="Only those of this kind.")]
-JobId = Annotated[int, typer.Argument(metavar="ID", help="Number of the job.")]
-JobLimit = Annotated[
-    int,
-    typer.Option(
-        "--limit", metavar="N", help=f"How many at most (1 to {limits.MAX_JOBS_PER_RUN})."
-    ),
-]
 
-
-def list_jobs(
-    *,
-    state: State = None,
-    kind: Kind = None,
-    limit: Limit = limits.DEFAULT_PAGE_ITEMS,
-    store: Store,
-) -> None:
-    """List background jobs in the order in which they run or ran."""
-    with open_store(store) as memory:
-        jobs = memory.jobs(state=state, kind=kind, limit=limit)
-    answer(store.as_json, jobs, tables.job_table)
-
-
-def run_jobs(*, limit: JobLimit = limits.MAX_JOBS_PER_RUN, store: Store) -> None:
-    """Run the jobs that are due now."""
-    with open_store(store) as memory, working("Running jobs", wanted=not store.as_json):
-        count = memory.run_jobs(limit=limit)
-    answer(store.as_json, JobsRun(ran=count), lambda _: f"Jobs run: {count}.")
-
-
-def retry_job(*, job_id: JobId, store: Store) -> None:
+def retry_job(*, given: Given = options_of(describe.retry_job), store: Store) -> None:
     """Give a dead job a fresh set of attempts."""
     with open_store(store) as memory:
-        memory.retry_job(job_id)
-    done = JobRetried(retried=job_id)
-    answer(store.as_json, done, lambda _: f"Job {job_id} is queued again.")
+        memory.retry_job(**given)
+    done = JobRetried(retried=given["id"])
+    answer(store.as_json, done, lambda _: f"Job {given['id']} is queued again.")
 
 
-def cancel_job(*, job_id: JobId, store: Store) -> None:
+def cancel_job(*, given: Given = options_of(describe.cancel_job), store: Store) -> None:
     """Take a job out of the queue that waits, or is dead."""
     with open_store(store) as memory:
-        memory.cancel_job(job_id)
-    done = JobCancelled(cancelled=job_id)
-    answer(store.as_json, done, lambda _: f"Job {job_id} is cancelled.")
-
-
-def job_stats(*, store: Store) -> None:
-    """Count the jobs of each kind that wait, run, are done, dead or cancelled."""
-    with open_store(store) as memory:
-        stats = memory.job_stats()
-    answer(store.as_json, stats, tables.job_stats_table)
-
-
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be done, without a language model.")
-]
-
-
-def upkeep(*, owner: Owner) -> None:
-    """Do a user's round of upkeep now: forget what is not used, trim, ask for vectors.
-
-    What takes longer is queued: ricordo jobs run
-    """
-    with open_user(owner) as memory, working("Tending memories", wanted=not owner.as_json):
-        report = memory.upkeep()
-    answer(owner.as_json, report, _round_text)
-
-
-def consolidate(*, dry_run: DryRun = False, owner: Owner) -> None:
-    """Merge what says the same, replace what is outdated, link what belongs together.
-
-    Anything that was done can be taken back: ricordo undo ID
-    """
-    with open_user(owner) as memory, working("Comparing memories", wanted=not owner.as_json):
-        report = memory.consolidate(dry_run=dry_run)
-    answer(owner.as_json, report, _consolidation_table)
+        memory.cancel_job(**given)
+    done = JobCancelled(cancelled=given["id"])
+    answer(store.as_json, done, lambda _: f"Job {given['id']} is cancelled.")
 
 
 def _round_text(report: "RoundReport") -> Shown:
@@ -151,77 +76,32 @@ def _consolidation_note(report: "ConsolidationReport") -> str | None:
     return " ".join(said) or None
 
 
-Days = Annotated[int | None, typer.Option(metavar="N", help="Only the last days, today included.")]
-LastDays = Annotated[
-    int,
-    typer.Option(
-        "--days", metavar="N", help=f"How many, today included (1 to {limits.MAX_DAILY_DAYS})."
-    ),
-]
-
-
-def events(
-    *, limit: Limit = limits.DEFAULT_PAGE_ITEMS, cursor: Cursor = None, owner: Owner
-) -> None:
-    """List what background work did for a user, the latest first."""
-    with open_user(owner) as memory:
-        page = memory.events(limit=limit, cursor=cursor)
-    answer(owner.as_json, page, event_table)
-
-
-def counters(*, days: Days = None, all_users: AllUsers = False, owner: Owner) -> None:
-    """Show how many memories there are, and how often what happened."""
-    if all_users:
-        with open_store(owner) as memory:
-            found = memory.counters(days=days)
-    else:
-        with open_user(owner) as user_memory:
-            found = user_memory.counters(days=days)
-    answer(owner.as_json, found, counter_table)
-
-
-def daily(
-    *, days: LastDays = limits.DEFAULT_DAILY_DAYS, all_users: AllUsers = False, owner: Owner
-) -> None:
-    """Show what happened on each of the last days (UTC), today last."""
-    if all_users:
-        with open_store(owner) as memory:
-            found = memory.daily(days=days)
-    else:
-        with open_user(owner) as user_memory:
-            found = user_memory.daily(days=days)
-    answer(owner.as_json, found, daily_table)
-
-
-def test_model(*, store: Store) -> None:
+def test_model(*, given: Given = options_of(describe.test_model), store: Store) -> None:
     """Ask the language model something small: what it can do, or what is wrong.
 
     The exit code is 0 when it answers well.
     """
     with open_store(store) as memory, working("Asking the model", wanted=not store.as_json):
-        report = memory.test_model()
-    answer(store.as_json, report, model_lines)
+        report = memory.test_model(**given)
+    answer(store.as_json, report, tables.card)
     if not report.ok:
         raise typer.Exit(MODEL_ERROR)
 
 
-Everything = Annotated[
-    bool, typer.Option("--all", help="Also make the indexes themselves again, as after damage.")
-]
-
-
-def reindex(*, everything: Everything = False, store: Store) -> None:
-    """Make the search terms anew that are missing, or of another language or version.
+def reindex(
+    *, given: Given = options_of(describe.reindex, everything="--all"), store: Store
+) -> None:
+    """Rebuild search terms that are missing, or of another language or version.
 
     A job does the same by itself after such a change. It can be stopped and goes on where it was.
     """
     with (
         open_store(store) as memory,
-        progress_bar("Making search terms", wanted=not store.as_json) as progress,
+        progress_bar("Rebuilding search terms", wanted=not store.as_json) as progress,
     ):
-        count = memory.reindex(everything=everything, progress=progress)
+        count = memory.reindex(**given, progress=progress)
     done = Reindexed(reindexed=count)
-    answer(store.as_json, done, lambda _: f"Search terms made anew: {count}.")
+    answer(store.as_json, done, lambda _: f"Search terms rebuilt: {count}.")
 
 
 OfLane = Annotated[
@@ -375,3 +255,30 @@ def _table(found: "BrokerStatus") -> TableListing:
     rows += [["worker", name, "answers"] for name in found.workers]
     note = None if found.workers or not found.reachable else "No worker answers."
     return TableListing(["What", "Name", "State"], rows, note)
+
+
+list_jobs = command_of(describe.jobs, tables.job_table)
+run_jobs = command_of(
+    describe.run_jobs,
+    lambda count: f"Jobs run: {count}.",
+    about="Run the jobs that are due now.",
+    doing="Running jobs",
+)
+job_stats = command_of(describe.job_stats, tables.job_stats_table)
+upkeep = command_of(
+    maintenance.upkeep,
+    _round_text,
+    about="Do a user's round of upkeep now: forget what is not used, trim, ask for vectors.\n\n"
+    "What takes longer is queued: ricordo jobs run",
+    doing="Tending memories",
+)
+consolidate = command_of(
+    maintenance.consolidate,
+    _consolidation_table,
+    about="Merge what says the same, replace what is outdated, link what belongs together.\n\n"
+    "Anything that was done can be taken back: ricordo undo ID",
+    doing="Comparing memories",
+)
+events = command_of(maintenance.events, tables.event_table)
+counters = command_of(maintenance.counters, tables.counter_table, for_all_users=True)
+daily = command_of(maintenance.daily, tables.daily_table, for_all_users=True)

@@ -3,7 +3,7 @@
 import enum
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass
 from datetime import date, datetime
 from typing import (
     Any,
@@ -19,50 +19,23 @@ from typing import (
 )
 
 from ricordo.cli import shapes
+from ricordo.cli.app import topics
 from ricordo.cli.checks import CheckFinding
-from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-from ricordo.model.context import Context, Feedback, RecalledMemory, TokenSplit
-from ricordo.model.embedding import EmbeddingState, EmbeddingStatus
-from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
-from ricordo.model.job import Job, JobStats
-from ricordo.model.profile import Profile, ProfileUpdate, Summary
-from ricordo.model.proposal import BlockedSender, Link, Proposal
-from ricordo.model.record import Page
+from ricordo.cli.commands import by_words
+from ricordo.cli.derived import answer_name, operation_of
+from ricordo.model.context import Context, RecalledMemory, TokenSplit
+from ricordo.model.item import Added, Item
+from ricordo.model.job import Job
 from ricordo.model.reports import (
-    AuditReport,
     BackupReport,
-    ConsolidationReport,
-    ErasureReceipt,
     FormationReport,
     HomeReport,
-    ImportReport,
     MirrorReport,
-    MirrorStatus,
     RestoreReport,
-    RoundReport,
 )
 from ricordo.model.scope import ApiKey, CreatedKey
-from ricordo.model.search import (
-    MemoryHit,
-    QueryAnswer,
-    Related,
-    RelationGraph,
-    SearchResults,
-    TurnHit,
-)
-from ricordo.model.thread import (
-    Checkpoint,
-    CheckpointInfo,
-    CompactionReport,
-    DayLog,
-    FormedTurn,
-    Observed,
-    Thread,
-    Turn,
-    Window,
-)
-from ricordo.providers.chat import ModelReport
-from ricordo.providers.embedding_choice import EmbeddingTest
+from ricordo.model.thread import Observed, Window
+from ricordo.operations.operation import Operation
 from ricordo.workers.configuration import BrokerStatus
 from ricordo_bench.figures import FigureReport
 from ricordo_bench.recall import RecallReport, Rung
@@ -73,6 +46,8 @@ from ricordo_bench.recall import RecallReport, Rung
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _LEFT_OUT: Final = {Job: ("lease_token",)}
 """Fields of a record that are not in its JSON."""
+_OPTIONAL: Final = {Item: ("embedding",)}
+"""Fields that are in a record's JSON only where they were looked up."""
 _COMPUTED: Final[Mapping[type, Mapping[str, Any]]] = {TokenSplit: {"total": int}}
 """Properties that are in a record's JSON."""
 
@@ -150,47 +125,13 @@ def _lines(**types: Any) -> JsonAnswer:
     return JsonAnswer({name.replace("_", " "): kind for name, kind in types.items()}, on_lines=True)
 
 
-_AN_ITEM: Final = _one(Item)
-
-ANSWERS: Final[Mapping[str, JsonAnswer]] = {
+_UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     "add": JsonAnswer({"": Added, "with `--batch`": tuple[Added, ...]}),
-    "search": _one(SearchResults[MemoryHit]),
-    "related": _one(tuple[Related, ...]),
-    "graph": _one(RelationGraph),
-    "query": _one(QueryAnswer),
-    "context": _one(Context),
-    "feedback": _one(Feedback),
     "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
-    "list": _one(Page[Item]),
-    "themes": _one(tuple[Theme, ...]),
-    "history": _one(tuple[Change, ...]),
-    "lineage": _one(Lineage),
-    "source": _one(Turn | None),
-    "changes": _one(Changes),
-    "archive": _AN_ITEM,
-    "restore": _AN_ITEM,
-    "forget": _one(tuple[Item, ...]),
-    "pin": _AN_ITEM,
-    "verify": _AN_ITEM,
-    "merge": _one(Added),
-    "undo": _AN_ITEM,
-    "theme": _one(Theme),
     "purge": _one(shapes.Purged),
-    "consolidate": _one(ConsolidationReport),
-    "upkeep": _one(RoundReport),
-    "link": _one(Link),
     "unlink": _one(shapes.Unlinked),
-    "links": _one(tuple[Link, ...]),
-    "senders blocked": _one(tuple[BlockedSender, ...]),
-    "senders block": _one(BlockedSender),
     "senders unblock": _one(shapes.Unblocked),
     "observe": JsonAnswer({"": Observed, "with `--form`": ObservedAndFormed}),
-    "search-turns": _one(SearchResults[TurnHit]),
-    "threads": _one(Page[Thread]),
-    "thread": _one(Thread),
-    "turns": _one(Page[Turn]),
-    "redact": _one(Turn),
-    "formed": _one(Page[FormedTurn]),
     "chat": JsonAnswer(
         {
             "for a message": Exchange,
@@ -203,22 +144,6 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
         },
         on_lines=True,
     ),
-    "window": _one(Window),
-    "compact": _one(CompactionReport),
-    "resume": _one(Window),
-    "log": _one(DayLog),
-    "form": _one(FormationReport),
-    "summary": _one(Summary | None),
-    "audit": _one(AuditReport),
-    "proposals list": _one(Page[Proposal]),
-    "proposals approve": _one(Added),
-    "proposals reject": _one(Proposal),
-    "profile show": _one(Profile),
-    "profile set": _one(ProfileUpdate),
-    "profile unset": _one(ProfileUpdate),
-    "checkpoint list": _one(Page[CheckpointInfo]),
-    "checkpoint save": _one(Checkpoint),
-    "checkpoint load": _one(Checkpoint),
     "checkpoint delete": _one(shapes.DeletedCheckpoint),
     "tools list": JsonAnswer(
         {"": tuple[shapes.ShownTool, ...], "with `--form`": tuple[dict[str, Any], ...]}
@@ -226,15 +151,12 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
     "tools call": _one(dict[str, Any]),
     "tools guide": _one(shapes.ToolGuide),
     "init": _one(HomeReport),
-    "mirror status": _one(MirrorStatus),
-    "mirror sync": _one(MirrorReport),
     "mirror watch": _lines(whenever_something_was_done=MirrorReport),
     "export": JsonAnswer(
         {"to a file": shapes.Exported},
         instead="To standard output it writes the export itself, which is JSON Lines with and"
         " without `--json`: [its format](../howto/import-export.md).",
     ),
-    "import": _one(ImportReport),
     "serve": _lines(
         for_the_first_key_on_a_terminal=CreatedKey,
         for_the_first_key_elsewhere=shapes.KeyFile,
@@ -242,17 +164,9 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
         when_it_stopped=shapes.ServingEnded,
     ),
     "mcp": JsonAnswer({}, instead="It speaks the Model Context Protocol, which is JSON-RPC."),
-    "users": _one(tuple[str, ...]),
-    "erase": _one(ErasureReceipt),
-    "jobs list": _one(tuple[Job, ...]),
-    "jobs stats": _one(tuple[JobStats, ...]),
     "jobs run": _one(shapes.JobsRun),
     "jobs retry": _one(shapes.JobRetried),
     "jobs cancel": _one(shapes.JobCancelled),
-    "keys list": _one(Page[ApiKey]),
-    "keys show": _one(ApiKey),
-    "keys create": _one(CreatedKey),
-    "keys revoke": _one(ApiKey),
     "keys check": _one(ApiKey),
     "worker": _lines(when_it_begins=shapes.Working, when_it_stopped=shapes.WorkEnded),
     "celery worker": JsonAnswer(
@@ -260,17 +174,9 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
     ),
     "celery beat": JsonAnswer({}, instead="It writes its log until stopped, and has no `--json`."),
     "celery status": _one(BrokerStatus),
-    "embeddings status": _one(EmbeddingStatus),
-    "embeddings states": _one(tuple[EmbeddingState, ...]),
-    "embeddings test": _one(EmbeddingTest),
     "embeddings set": _one(VectorsMade),
     "embeddings rebuild": _one(VectorsMade),
     "embeddings backfill": _one(VectorsAsked),
-    "events": _one(Page[ActivityEvent]),
-    "counters": _one(Counters),
-    "daily": _one(tuple[DayActivity, ...]),
-    "model test": _one(ModelReport),
-    "backup make": _one(BackupReport),
     "backup check": _one(BackupReport),
     "backup restore": _one(RestoreReport),
     "reindex": _one(shapes.Reindexed),
@@ -286,6 +192,23 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
         {"": shapes.CompletionScript, "with `--install`": shapes.CompletionInstalled}
     ),
     "version": _one(shapes.Versions),
+}
+"""Commands that answer something else than the result of their operation."""
+
+
+def _usual(operation: Operation[..., Any] | None) -> JsonAnswer:
+    if operation is None:
+        raise TypeError("a command without an operation must say what it answers")
+    name = answer_name(operation)
+    if name is None:
+        return _one(operation.result)
+    about = {"__doc__": operation.summary}
+    return _one(make_dataclass(name.title(), [(name, int)], namespace=about))
+
+
+ANSWERS: Final[Mapping[str, JsonAnswer]] = {
+    words: _UNUSUAL[words] if words in _UNUSUAL else _usual(operation_of(command))
+    for words, command in by_words(topics()).items()
 }
 
 Schema = dict[str, Any]
@@ -378,7 +301,7 @@ class Shapes:
                 "type": "object",
                 "description": " ".join((origin.__doc__ or "").replace("``", "`").split()),
                 "properties": properties,
-                "required": list(properties),
+                "required": [name for name in properties if name not in _OPTIONAL.get(origin, ())],
                 "additionalProperties": False,
             }
         return {"$ref": f"#/$defs/{name}"}

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import typer
 
-from ricordo.cli.app import COMMANDS, NAME, assemble
+from ricordo.cli.app import NAME, assemble, topics
 from ricordo.cli.commands import Group
 from ricordo.cli.completion import VARIABLE, complete
 from ricordo.cli.errors import (
@@ -23,12 +23,15 @@ from ricordo.cli.errors import (
     OK,
     UNEXPECTED,
     exit_code_of,
+    message_of,
+    nearest,
     report,
     report_as,
+    usage_problem,
 )
 from ricordo.cli.render import write_lines
 from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
-from ricordo.errors import RicordoError
+from ricordo.errors import RicordoError, UnknownField
 
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 # typer exports only this usage error; its parent class covers all of them.
@@ -52,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. Every error ends here, as a line on standard error."""
     asked = os.environ.get(VARIABLE)
     if asked:
-        write_lines(filter(None, [complete(COMMANDS, asked)]))
+        write_lines(filter(None, [complete(topics(), asked)]))
         return OK
     # Collecting garbage among freshly loaded modules would take a tenth of a short command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
@@ -101,7 +104,7 @@ def _code_of(ended: SystemExit) -> int:
 
 
 def _command_of(given: Sequence[str]) -> str:
-    named = {name: one for commands in COMMANDS.values() for name, one in commands.items()}
+    named = {name: one for commands in topics().values() for name, one in commands.items()}
     if not given or given[0] not in named:
         return NAME
     command = named[given[0]]
@@ -112,7 +115,13 @@ def _command_of(given: Sequence[str]) -> str:
 
 def _report_usage(error: Any, *, as_json: bool) -> None:
     path = NAME if error.ctx is None else error.ctx.command_path
-    report_as("UsageError", error.format_message(), f"{path} --help", as_json=as_json)
+    problem = usage_problem(error)
+    if problem is None:
+        report_as("UsageError", error.format_message(), f"{path} --help", as_json=as_json)
+        return
+    near = nearest(problem.unknown, problem.allowed) if isinstance(problem, UnknownField) else None
+    fix = f"{path} --help" if near is None else f"{near} {path} --help"
+    report_as(type(problem).__name__, message_of(problem), fix, as_json=as_json)
 
 
 def _report_unexpected(error: Exception, *, as_json: bool) -> int:

@@ -4,9 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ricordo.cli.options import Acting, Owner, Reason
+from ricordo.cli.derived import Given, command_of, options_of
+from ricordo.cli.options import Acting, Owner
 from ricordo.cli.render import Shown, TableListing, answer
 from ricordo.cli.session import open_user
+from ricordo.errors import InvalidValue
+from ricordo.operations import proposals as describe
 
 if TYPE_CHECKING:
     from ricordo.model.profile import FieldUpdate, Profile, ProfileUpdate
@@ -15,29 +18,12 @@ Assignments = Annotated[
     list[str], typer.Argument(metavar="FIELD=VALUE…", help="Fields with what they are to say.")
 ]
 Names = Annotated[list[str], typer.Argument(metavar="FIELD…", help="Fields to remove.")]
-Explicit = Annotated[
-    bool,
-    typer.Option(
-        "--explicit", help="The user said so themselves: store it without asking for consent."
-    ),
-]
-
-
-def show(*, owner: Owner) -> None:
-    """Show what the profile of a user says.
-
-    What was edited in USER.md is taken over first.
-    """
-    with open_user(owner) as memory:
-        found = memory.user_profile()
-    answer(owner.as_json, found, _profile_table)
 
 
 def set_fields(
     *,
     fields: Assignments,
-    explicit: Explicit = False,
-    reason: Reason = None,
+    given: Given = options_of(describe.update_user_profile, "fields"),
     acting: Acting,
     owner: Owner,
 ) -> None:
@@ -48,20 +34,24 @@ def set_fields(
     Example: ricordo profile set "preferred name=Ana" city=Bekasi --explicit
     """
     with open_user(owner, acting) as memory:
-        done = memory.update_user_profile(_parse_fields(fields), explicit=explicit, reason=reason)
+        done = memory.update_user_profile(_parse_fields(fields), **given)
     answer(owner.as_json, done, _update_table)
 
 
-def unset_fields(*, fields: Names, reason: Reason = None, acting: Acting, owner: Owner) -> None:
+def unset_fields(
+    *,
+    fields: Names,
+    given: Given = options_of(describe.update_user_profile, "fields", "explicit"),
+    acting: Acting,
+    owner: Owner,
+) -> None:
     """Remove fields from a user's profile; they can be restored like any memory."""
     with open_user(owner, acting) as memory:
-        done = memory.update_user_profile(dict.fromkeys(fields), reason=reason)
+        done = memory.update_user_profile(dict.fromkeys(fields), **given)
     answer(owner.as_json, done, _update_table)
 
 
 def _parse_fields(given: list[str]) -> dict[str, str | None]:
-    from ricordo.errors import InvalidValue
-
     fields: dict[str, str | None] = {}
     for entry in given:
         name, found, value = entry.partition("=")
@@ -95,3 +85,11 @@ def _note(field: "FieldUpdate") -> str:
     if field.outcome == "refused":
         return "was turned down before"
     return "" if field.item_id is None else f"memory {field.item_id}"
+
+
+show = command_of(
+    describe.user_profile,
+    _profile_table,
+    about="Show what the profile of a user says.\n\n"
+    "What was edited in USER.md is taken over first.",
+)

@@ -1,25 +1,24 @@
 """Tables and sentences for the records of the model."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.cli.render import Shown, TableListing
 from ricordo.model.proposal import attributed
+from ricordo.model.record import Page, plain
 from ricordo.model.vocabulary import Action, Status
 
 if TYPE_CHECKING:
-    from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-    from ricordo.model.item import Change, Changes, Item, Theme
-    from ricordo.model.job import Job, JobStats
+    from ricordo.model.activity import Counters
+    from ricordo.model.item import Change, Changes, Item
     from ricordo.model.profile import Summary
-    from ricordo.model.proposal import BlockedSender, Link, Proposal
-    from ricordo.model.record import Page
+    from ricordo.model.proposal import Link
+    from ricordo.model.record import Record
     from ricordo.model.reports import AuditReport, Decision, Findings, FormationReport
-    from ricordo.model.search import Hit, MemoryHit, QueryAnswer, Related, SearchResults, TurnHit
-    from ricordo.model.thread import Thread, Turn
-    from ricordo.providers.chat import ModelReport
+    from ricordo.model.search import Hit, MemoryHit, QueryAnswer, SearchResults, TurnHit
 
 _MAX_LISTED_CHARS: Final = 200
 _CARD_FIRST: Final = ("id", "content")
@@ -41,6 +40,46 @@ def one_line(text: str) -> str:
     if len(joined) <= _MAX_LISTED_CHARS:
         return joined
     return f"{joined[: _MAX_LISTED_CHARS - 1]}…"
+
+
+Columns = Mapping[str, str | Callable[[Any], object]]
+"""By their headings: a field of the record, or what a function reads from it."""
+
+
+def table(
+    columns: Columns,
+    empty: str = "",
+    *,
+    note: str | None = None,
+    colours: Mapping[str, str] = MappingProxyType({}),
+) -> Callable[[Iterable[Any]], Shown]:
+    """A function that shows records in a table, or says that there are none."""
+
+    def shown(found: Iterable[Any]) -> Shown:
+        rows = [
+            [
+                _cell(getattr(one, read) if isinstance(read, str) else read(one))
+                for read in columns.values()
+            ]
+            for one in found
+        ]
+        if empty and not rows:
+            return empty
+        more = more_text(getattr(found, "next_cursor", None))
+        return TableListing(list(columns), rows, note or more, colours)
+
+    return shown
+
+
+def short(field: str) -> Callable[[Any], str]:
+    """What a field says, on one line."""
+    return lambda record: one_line(getattr(record, field) or "")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return moment_text(value) if isinstance(value, datetime) else str(value)
 
 
 def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Shown:
@@ -69,6 +108,28 @@ def memory_card(item: "Item") -> TableListing:
     known = {name: value for name, value in item.to_dict().items() if value not in (None, [], "")}
     names = [*_CARD_FIRST, *(name for name in known if name not in _CARD_FIRST)]
     return TableListing([], [[name, _plain_text(known[name])] for name in names])
+
+
+def card(record: "Record") -> TableListing:
+    """What is known of a record, a field on each line."""
+    known = {name: value for name, value in record.to_dict().items() if value is not None}
+    return TableListing([], [[name, _plain_text(value)] for name, value in known.items()])
+
+
+def anything(value: object) -> Shown:
+    """Any result: a card for a record, a table for several."""
+    more = more_text(getattr(value, "next_cursor", None))
+    found = plain(value.items if isinstance(value, Page) else value)
+    if isinstance(found, dict):
+        return TableListing([], [[name, _plain_text(one)] for name, one in found.items()])
+    if not isinstance(found, list):
+        return "Done." if found is None else _plain_text(found)
+    if not found:
+        return "Nothing."
+    if not isinstance(found[0], dict):
+        return "\n".join(map(_plain_text, found))
+    rows = [[one_line(_plain_text(cell)) for cell in row.values()] for row in found]
+    return TableListing(list(found[0]), rows, more)
 
 
 def _hit_text(hit: "MemoryHit") -> str:
@@ -124,14 +185,16 @@ def nothing_found(everything: str, threshold: float | None) -> str:
     return f"Nothing found. Everything there is: {everything}"
 
 
-def related_table(found: "Sequence[Related]") -> Shown:
-    if not found:
-        return "No other memory is about the same."
-    rows = [
-        [str(one.id), f"{one.similarity:.2f}", one.theme, one.type, one_line(one.content)]
-        for one in found
-    ]
-    return TableListing(["ID", "Similarity", "Theme", "Type", "Memory"], rows)
+related_table = table(
+    {
+        "ID": "id",
+        "Similarity": lambda one: f"{one.similarity:.2f}",
+        "Theme": "theme",
+        "Type": "type",
+        "Memory": short("content"),
+    },
+    empty="No other memory is about the same.",
+)
 
 
 def query_lines(found: "QueryAnswer") -> str:
@@ -142,10 +205,27 @@ def query_lines(found: "QueryAnswer") -> str:
     return "\n".join(lines) or "Nothing found."
 
 
-def history_table(changes: "Sequence[Change]") -> Shown:
-    if not changes:
-        return "Nothing is recorded of this memory."
-    return _changes(changes, None)
+def _details(change: "Change") -> str:
+    details = []
+    if change.old_ref not in (None, change.item_id):
+        details.append(f"from {change.old_ref}")
+    if change.new_ref not in (None, change.item_id):
+        details.append(f"to {change.new_ref}")
+    if change.other_user is not None:
+        details.append(f"user {change.other_user}")
+    return ", ".join(details)
+
+
+_CHANGE: Final[Columns] = {
+    "Revision": "revision",
+    "At (UTC)": "at",
+    "Event": "event",
+    "Memory": "item_id",
+    "By": "actor",
+    "Reason": short("reason"),
+    "Details": _details,
+}
+history_table = table(_CHANGE, empty="Nothing is recorded of this memory.")
 
 
 def changes_table(found: "Changes") -> Shown:
@@ -154,126 +234,92 @@ def changes_table(found: "Changes") -> Shown:
         return f"Nothing changed. {position}"
     last = found.changes[-1].revision
     note = f"{position} More: add --since {last}" if found.more else position
-    return _changes(found.changes, note)
+    return table(_CHANGE, note=note)(found.changes)
 
 
-def theme_table(themes: "Sequence[Theme]") -> Shown:
-    if not themes:
-        return "No themes yet. A memory brings its own: ricordo add --theme THEME 'TEXT'"
-    headings = ["Theme", "Name", "Memories", "Context", "RAG length", "Description"]
-    rows = [
-        [
-            theme.slug,
-            theme.display_name,
-            str(theme.active_count),
-            theme.context,
-            _plain_text(theme.rag_length),
-            one_line(theme.description or ""),
-        ]
-        for theme in themes
-    ]
-    return TableListing(headings, rows)
+theme_table = table(
+    {
+        "Theme": "slug",
+        "Name": "display_name",
+        "Memories": "active_count",
+        "Context": "context",
+        "RAG length": "rag_length",
+        "Description": short("description"),
+    },
+    empty="No themes yet. A memory brings its own: ricordo add --theme THEME 'TEXT'",
+)
 
 
-def thread_table(page: "Page[Thread]") -> Shown:
-    if not page.items:
-        return "No conversations yet. Bring some in: ricordo observe FILE or ricordo import FILE"
-    rows = [
-        [
-            thread.thread_id,
-            str(thread.turn_count),
-            moment_text(thread.updated_at),
-            one_line(thread.title or ""),
-        ]
-        for thread in page
-    ]
-    return TableListing(
-        ["Thread", "Turns", "Updated (UTC)", "Title"], rows, more_text(page.next_cursor)
-    )
+thread_table = table(
+    {
+        "Thread": "thread_id",
+        "Turns": "turn_count",
+        "Updated (UTC)": "updated_at",
+        "Title": short("title"),
+    },
+    empty="No conversations yet. Bring some in: ricordo observe FILE or ricordo import FILE",
+)
 
 
-def turn_table(page: "Page[Turn]") -> Shown:
-    if not page.items:
-        return "Nothing was said in this conversation."
-    rows = [
-        [str(turn.position), moment_text(turn.at), turn.actor or turn.role, turn.content]
-        for turn in page
-    ]
-    return TableListing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
+turn_table = table(
+    {
+        "": "position",
+        "At (UTC)": "at",
+        "Who": lambda turn: turn.actor or turn.role,
+        "Said": "content",
+    },
+    empty="Nothing was said in this conversation.",
+)
 
 
-def job_table(jobs: "Sequence[Job]") -> Shown:
-    if not jobs:
-        return "No jobs."
-    rows = [
-        [
-            str(job.id),
-            job.kind,
-            job.user_id,
-            job.state,
-            moment_text(job.run_at),
-            f"{job.attempts}/{job.max_attempts}",
-            one_line(job.progress or ""),
-            one_line(job.last_error or ""),
-        ]
-        for job in jobs
-    ]
-    headings = ["ID", "Kind", "User", "State", "Due (UTC)", "Tries", "Progress", "Last error"]
-    return TableListing(headings, rows)
+job_table = table(
+    {
+        "ID": "id",
+        "Kind": "kind",
+        "User": "user_id",
+        "State": "state",
+        "Due (UTC)": "run_at",
+        "Tries": lambda job: f"{job.attempts}/{job.max_attempts}",
+        "Progress": short("progress"),
+        "Last error": short("last_error"),
+    },
+    empty="No jobs.",
+)
 
 
-def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
-    if not stats:
-        return "No jobs."
-    rows = [
-        [
-            one.kind,
-            one.lane,
-            *[str(count) for count in (one.queued, one.due, one.running, one.done)],
-            *[str(count) for count in (one.dead, one.cancelled)],
-            "" if one.oldest_due_at is None else moment_text(one.oldest_due_at),
-        ]
-        for one in stats
-    ]
-    headings = ["Kind", "Lane", "Queued", "Due", "Running", "Done", "Dead", "Cancelled"]
-    return TableListing([*headings, "Due since (UTC)"], rows)
+job_stats_table = table(
+    {
+        "Kind": "kind",
+        "Lane": "lane",
+        "Queued": "queued",
+        "Due": "due",
+        "Running": "running",
+        "Done": "done",
+        "Dead": "dead",
+        "Cancelled": "cancelled",
+        "Due since (UTC)": "oldest_due_at",
+    },
+    empty="No jobs.",
+)
 
 
-def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
-    """A table of names, or the ``empty`` message."""
-
-    def shown(names: Sequence[str]) -> Shown:
-        return TableListing([heading], [[name] for name in names]) if names else empty
-
-    return shown
-
-
-def link_table(empty: str) -> Callable[["Sequence[Link]"], Shown]:
+def link_table(empty: str) -> Callable[["Iterable[Link]"], Shown]:
     """A table of users a memory is shared with or offered to, or the ``empty`` message."""
-
-    def shown(links: "Sequence[Link]") -> Shown:
-        rows = [
-            [
-                one.user_id,
-                one.state.value,
-                moment_text(one.since),
-                "" if one.expires_at is None else moment_text(one.expires_at),
-            ]
-            for one in links
-        ]
-        return (
-            TableListing(["User", "State", "Since (UTC)", "Until (UTC)"], rows) if rows else empty
-        )
-
-    return shown
-
-
-def blocked_table(found: "Sequence[BlockedSender]") -> Shown:
-    if not found:
-        return "Nobody is blocked. Block somebody: ricordo senders block USER"
-    return TableListing(
-        ["User", "Since (UTC)"], [[one.user_id, moment_text(one.since)] for one in found]
+    return table(
+        {
+            "User": "user_id",
+            "State": "state",
+            "Since (UTC)": "since",
+            "Until (UTC)": "expires_at",
+        },
+        empty,
     )
+
+
+blocked_table = table(
+    {"User": "user_id", "Since (UTC)": "since"},
+    empty="Nobody is blocked. Block somebody: ricordo senders block USER",
+)
 
 
 def done(verb: str) -> Callable[["Item"], str]:
@@ -302,34 +348,6 @@ def _part(name: str, value: object) -> str:
     if value is None:
         return ""
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-
-
-def _changes(changes: "Sequence[Change]", note: str | None) -> TableListing:
-    headings = ["Revision", "At (UTC)", "Event", "Memory", "By", "Reason", "Details"]
-    rows = [
-        [
-            str(change.revision),
-            moment_text(change.at),
-            change.event,
-            str(change.item_id),
-            change.actor,
-            one_line(change.reason or ""),
-            _details(change),
-        ]
-        for change in changes
-    ]
-    return TableListing(headings, rows, note)
-
-
-def _details(change: "Change") -> str:
-    details = []
-    if change.old_ref not in (None, change.item_id):
-        details.append(f"from {change.old_ref}")
-    if change.new_ref not in (None, change.item_id):
-        details.append(f"to {change.new_ref}")
-    if change.other_user is not None:
-        details.append(f"user {change.other_user}")
-    return ", ".join(details)
 
 
 def _no_memories(filtered: bool) -> str:
@@ -374,23 +392,20 @@ def formation_table(report: "FormationReport") -> Shown:
     return TableListing(["Decision", "ID", "Said", "Why"], rows, _note(report), _COLOURS)
 
 
-def proposal_table(page: "Page[Proposal]") -> Shown:
-    if not page.items:
-        return "Nothing waits for you."
-    rows = [
-        [
-            str(one.id),
-            one.kind.value,
-            one.state.value,
-            ", ".join(one.fields) if one.owner_id is None else f"shared by {one.owner_id}",
-            moment_text(one.expires_at),
-            one_line(one.content or ""),
-            one_line(one.quote or ""),
-        ]
-        for one in page
-    ]
-    headings = ["ID", "Waits for", "State", "About", "Until (UTC)", "Would be stored", "Said"]
-    return TableListing(headings, rows, more_text(page.next_cursor))
+proposal_table = table(
+    {
+        "ID": "id",
+        "Waits for": "kind",
+        "State": "state",
+        "About": lambda one: (
+            ", ".join(one.fields) if one.owner_id is None else f"shared by {one.owner_id}"
+        ),
+        "Until (UTC)": "expires_at",
+        "Would be stored": short("content"),
+        "Said": short("quote"),
+    },
+    empty="Nothing waits for you.",
+)
 
 
 def summary_text(summary: "Summary | None") -> str:
@@ -419,24 +434,19 @@ def audit_table(report: "AuditReport") -> Shown:
     )
 
 
-def event_table(page: "Page[ActivityEvent]") -> Shown:
-    if not page.items:
-        return "Nothing has happened in the background."
-    rows = [
-        [
-            moment_text(one.at),
-            one.node,
-            one.op,
-            one.status.value,
-            one.thread_id or "",
-            "" if one.item_id is None else str(one.item_id),
-            "" if one.similarity is None else f"{one.similarity:.2f}",
-            one.detail or "",
-        ]
-        for one in page
-    ]
-    headings = ["At (UTC)", "Node", "Step", "Status", "Thread", "ID", "Similarity", "Detail"]
-    return TableListing(headings, rows, more_text(page.next_cursor))
+event_table = table(
+    {
+        "At (UTC)": "at",
+        "Node": "node",
+        "Step": "op",
+        "Status": "status",
+        "Thread": "thread_id",
+        "ID": "item_id",
+        "Similarity": lambda one: None if one.similarity is None else f"{one.similarity:.2f}",
+        "Detail": "detail",
+    },
+    empty="Nothing has happened in the background.",
+)
 
 
 def counter_table(counters: "Counters") -> TableListing:
@@ -446,27 +456,20 @@ def counter_table(counters: "Counters") -> TableListing:
     return TableListing([], rows)
 
 
-def daily_table(days: "tuple[DayActivity, ...]") -> TableListing:
-    rows = [
-        [
-            one.day,
-            str(one.memories_added),
-            ", ".join(f"{action} {count}" for action, count in one.decisions.items() if count),
-            str(one.model_calls),
-            str(one.prompt_tokens + one.completion_tokens),
-            str(one.recalls),
-            _milliseconds(one.recall_p50_ms),
-            _milliseconds(one.recall_p95_ms),
-        ]
-        for one in days
-    ]
-    headings = ["Day (UTC)", "Added", "Decisions", "Model calls", "Tokens", "Recalls"]
-    return TableListing([*headings, "Half in ms", "95 % in ms"], rows)
-
-
-def model_lines(report: "ModelReport") -> TableListing:
-    known = {name: value for name, value in report.to_dict().items() if value is not None}
-    return TableListing([], [[name, str(value)] for name, value in known.items()])
+daily_table = table(
+    {
+        "Day (UTC)": "day",
+        "Added": "memories_added",
+        "Decisions": lambda one: ", ".join(
+            f"{action} {count}" for action, count in one.decisions.items() if count
+        ),
+        "Model calls": "model_calls",
+        "Tokens": lambda one: one.prompt_tokens + one.completion_tokens,
+        "Recalls": "recalls",
+        "Half in ms": lambda one: _milliseconds(one.recall_p50_ms),
+        "95 % in ms": lambda one: _milliseconds(one.recall_p95_ms),
+    }
+)
 
 
 def _milliseconds(taken: float | None) -> str:

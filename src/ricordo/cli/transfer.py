@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo import limits
+from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.options import (
     DEFAULT_USER,
     STANDARD_STREAM,
@@ -22,6 +23,7 @@ from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_
 from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
 from ricordo.cli.shapes import Exported
 from ricordo.errors import InvalidValue, RicordoError
+from ricordo.operations import maintenance as describe
 
 if TYPE_CHECKING:
     from ricordo.model.reports import (
@@ -32,28 +34,11 @@ if TYPE_CHECKING:
         MirrorStatus,
     )
 
-_AUTO: Final = "auto"
+_OF_ALL_USERS: Final = ("auto", "ricordo")
+"""Formats of files that have several users."""
 
 ExportPath = Annotated[
     str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")
-]
-ImportPath = Annotated[Path, typer.Argument(metavar="FILE", help="What to bring in.")]
-
-
-def _known_formats(incomplete: str) -> list[str]:
-    from ricordo.transfer.imports import FORMATS
-
-    return [name for name in FORMATS if name.startswith(incomplete)]
-
-
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="auto, ricordo, mem0, chatgpt, claude, keyvalue or markdown.",
-        autocompletion=_known_formats,
-    ),
 ]
 
 
@@ -75,23 +60,25 @@ def export(
 
 
 def import_file(
-    *, path: ImportPath, format_name: Format = _AUTO, all_users: AllUsers = False, owner: Owner
+    *,
+    given: Given = options_of(describe.import_file),
+    all_users: AllUsers = False,
+    owner: Owner,
 ) -> None:
     """Bring in a ricordo export, or what another system exported.
 
-    The whole file is checked before anything is written. The same file again changes nothing.
+    Formats: auto, ricordo, mem0, chatgpt, claude, keyvalue, markdown. The whole file is checked
+    before anything is written. The same file again changes nothing.
 
     Example: ricordo import conversations.json --format chatgpt
     """
-    if all_users and format_name not in (_AUTO, "ricordo"):
+    if all_users and given.pop("format", "auto") not in _OF_ALL_USERS:
         raise InvalidValue("format", "--all-users takes a ricordo export only")
-    with progress_bar("Importing", wanted=not owner.as_json) as progress:
-        if all_users:
-            with open_store(owner) as store:
-                report = store.import_file(path, progress=progress)
-        else:
-            with open_user(owner) as memory:
-                report = memory.import_file(path, format=format_name, progress=progress)
+    with (
+        progress_bar("Importing", wanted=not owner.as_json) as progress,
+        open_store(owner) if all_users else open_user(owner) as target,
+    ):
+        report = target.import_file(**given, progress=progress)
     answer(owner.as_json, report, _summary)
 
 
@@ -107,29 +94,6 @@ def _summary(report: "ImportReport") -> str:
     said = ", ".join(f"{name} {count}" for name, count in counts.items() if count) or "nothing new"
     left_out = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
     return f"From {report.format}: {said}.{f' Left out: {left_out}.' if left_out else ''}"
-
-
-AllowDeletes = Annotated[
-    bool,
-    typer.Option("--allow-deletes", help="Take over a file, too, that lost many lines or its end."),
-]
-
-
-def status(*, owner: Owner) -> None:
-    """Show whether memories are kept in a file, and how far it is."""
-    with open_user(owner) as memory:
-        found = memory.mirror_status()
-    answer(owner.as_json, found, _status_text)
-
-
-def sync(*, allow_deletes: AllowDeletes = False, owner: Owner) -> None:
-    """Take over what was edited in MEMORY.md, and write it and the daily logs anew.
-
-    The first time switches the mirror on.
-    """
-    with open_user(owner) as memory, working("Syncing files", wanted=not owner.as_json):
-        report = memory.sync_mirror(allow_deletes=allow_deletes)
-    answer(owner.as_json, report, _report_text)
 
 
 def watch(*, owner: Owner) -> None:
@@ -217,7 +181,6 @@ def init(*, user: User = DEFAULT_USER, store: Store) -> None:
 
 
 def _make_home(store: Store, user: str) -> "HomeReport":
-    from ricordo.errors import InvalidValue
     from ricordo.files.home import make_home
     from ricordo.model import checks
     from ricordo.model.reports import HomeReport
@@ -259,3 +222,13 @@ def _home_text(report: "HomeReport") -> str:
         '- See what a model would be told: ricordo context "What do I like to drink?"',
     ]
     return "\n".join(lines)
+
+
+status = command_of(describe.mirror_status, _status_text)
+sync = command_of(
+    describe.sync_mirror,
+    _report_text,
+    about="Apply the edits of MEMORY.md, then rewrite it and the daily logs.\n\n"
+    "The first time switches the mirror on.",
+    doing="Syncing files",
+)

@@ -13,12 +13,12 @@ from starlette.middleware.cors import CORSMiddleware
 from ricordo.http.addresses import is_loopback
 from ricordo.http.auth import Gate
 from ricordo.http.files import TransferSlots
+from ricordo.http.mcp_endpoint import McpEndpoint, McpRoute
 from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
 from ricordo.http.problems import Problem, add_error_handlers
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
-from ricordo.http.routes import ROUTERS
-from ricordo.http.routes.mcp import McpEndpoint, McpRoute
+from ricordo.http.routes import all_routers
 from ricordo.limits import MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
 from ricordo.observability.metrics import ServiceMetrics, watch_steps
@@ -58,7 +58,7 @@ def create_app(memory: Memory) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=_lifespan,
         # include_router() would build each route again.
-        routes=[route for router in ROUTERS for route in router.routes],
+        routes=[route for router in all_routers() for route in router.routes],
         openapi_url=None,  # generating it takes half a second, and would block the event loop
         docs_url=None,  # its page loads scripts from a CDN
         redoc_url=None,
@@ -136,11 +136,11 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
 
 
 def _summarise(document: dict[str, Any]) -> None:
-    """Use the first line of each description as the summary, instead of the function's name."""
+    """Use the first paragraph of a description as the summary, not the function's name."""
     for operations in document["paths"].values():
         for operation in operations.values():
             if "description" in operation:
-                operation["summary"] = operation["description"].partition("\n")[0]
+                operation["summary"] = " ".join(operation["description"].split("\n\n")[0].split())
 
 
 def _document_problems(app: FastAPI) -> None:

@@ -221,7 +221,7 @@ _AgentHeader = Annotated[
 ]
 
 
-async def _acting(
+async def acting_user(
     request: Request, caller: Calling, _user: _UserHeader = None, _agent: _AgentHeader = None
 ) -> UserMemory:
     # The headers are parameters for the OpenAPI document only; the gate has read them.
@@ -229,10 +229,10 @@ async def _acting(
     return user_memory_of(memory, caller)
 
 
-Acting = Annotated[UserMemory, Depends(_acting)]
+Acting = Annotated[UserMemory, Depends(acting_user)]
 
 
-def _store_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, Memory]]:
+def store_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, Memory]]:
     async def store(request: Request, caller: Calling) -> Memory:
         if permission not in caller.permissions:
             raise PermissionMissing(f"this needs a key with the permission {permission.value}")
@@ -242,8 +242,20 @@ def _store_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, Memo
     return store
 
 
-ReadingAll = Annotated[Memory, Depends(_store_for(Permission.READ_ALL))]
-Managing = Annotated[Memory, Depends(_store_for(Permission.MANAGE))]
+def global_memories_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, UserMemory]]:
+    """The memories that everybody sees; history names the agent, else the key, as the actor."""
+    find_store = store_for(permission)
+
+    async def memories(request: Request, caller: Calling) -> UserMemory:
+        store = await find_store(request, caller)
+        key = None if caller.key is None else caller.key.id
+        return store.global_memories(actor=caller.agent or key)
+
+    return memories
+
+
+ReadingAll = Annotated[Memory, Depends(store_for(Permission.READ_ALL))]
+Managing = Annotated[Memory, Depends(store_for(Permission.MANAGE))]
 
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]

@@ -1,17 +1,29 @@
 """Example responses for the OpenAPI document."""
 
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin
+
+from ricordo.model.context import Context, Feedback
+from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
+from ricordo.model.proposal import BlockedSender, Link, Proposed
+from ricordo.model.record import Page
+from ricordo.model.search import MemoryHit, QueryAnswer, Related, RelationGraph, SearchResults
+from ricordo.model.thread import Turn
 
 _NOTED: Final = "2026-05-01T09:30:00.000000+00:00"
 
-ADDED: Final[dict[str, Any]] = {"id": 7, "status": "active", "duplicate": False, "updated": False}
+ADDED: Final[dict[str, Any]] = {
+    "id": 7,
+    "status": "active",
+    "duplicate": False,
+    "updated": False,
+    "embedding": "ready",
+}
 PROPOSED: Final[dict[str, Any]] = {
     "proposal_id": 8,
     "status": "proposed",
     "fields": ["health"],
     "note": "It is sensitive, and waits for the user's consent; do not treat it as known.",
 }
-KNOWN: Final[dict[str, Any]] = {**ADDED, "duplicate": True}
 ITEM: Final[dict[str, Any]] = {
     "id": 7,
     "user_id": "ana",
@@ -42,7 +54,6 @@ ITEM: Final[dict[str, Any]] = {
     "last_verified_at": None,
     "access_count": 0,
 }
-PAGE: Final[dict[str, Any]] = {"items": [ITEM], "next_cursor": None}
 CHANGE: Final[dict[str, Any]] = {
     "revision": 12,
     "event": "ADD",
@@ -174,6 +185,41 @@ CONTEXT: Final[dict[str, Any]] = {
     "problems": [],
 }
 FEEDBACK: Final[dict[str, Any]] = {"recalled": [7, 9], "used": [7], "hit_rate": 0.5}
+
+
+_BY_RECORD: Final[dict[Any, Any]] = {
+    Added: ADDED,
+    BlockedSender: BLOCKED_SENDER,
+    Change: CHANGE,
+    Changes: CHANGES,
+    Context: CONTEXT,
+    Feedback: FEEDBACK,
+    Item: ITEM,
+    Lineage: LINEAGE,
+    Link: LINK,
+    Proposed: PROPOSED,
+    QueryAnswer: QUERY_ANSWER,
+    Related: RELATED,
+    RelationGraph: GRAPH,
+    SearchResults[MemoryHit]: FOUND,
+    Theme: THEME,
+    Turn: TURN,
+}
+
+
+def example_of(result: Any, answers: str | None = None) -> Any:
+    """An example of a result; None where there is none for its record."""
+    if answers is not None:
+        return {answers: 3}
+    entry = _BY_RECORD.get(result)
+    if entry is not None:
+        return entry
+    inner = [_BY_RECORD[one] for one in get_args(result) if one in _BY_RECORD]
+    if not inner:
+        return None
+    if get_origin(result) is tuple:
+        return inner
+    return {"items": inner, "next_cursor": None} if get_origin(result) is Page else inner[0]
 
 
 Shown = dict[int | str, dict[str, Any]]

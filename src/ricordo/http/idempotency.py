@@ -46,7 +46,8 @@ class IdempotentRoute(GatedRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         if not _WRITES.isdisjoint(options.get("methods") or ()):
             extra = dict(options.get("openapi_extra") or {})
-            options["openapi_extra"] = {**extra, "parameters": [_PARAMETER]}
+            extra["parameters"] = [*extra.get("parameters", ()), _PARAMETER]
+            options["openapi_extra"] = extra
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Handler:

@@ -90,9 +90,10 @@ def tag_of(item: Item) -> str:
     """The entity tag of a memory: when it was last changed, and a digest of all that is shown.
 
     A write with ``If-Match`` compares the first part, a read with ``If-None-Match`` both, since the
-    digest also covers recall counts.
+    digest also covers recall counts. How far the vector is does not count.
     """
-    shown = json.dumps(item.to_dict(), sort_keys=True).encode()
+    fields = {name: value for name, value in item.to_dict().items() if name != "embedding"}
+    shown = json.dumps(fields, sort_keys=True).encode()
     digest = hashlib.sha256(shown).hexdigest()[:_DIGEST_CHARS]
     return tag((item.updated_at - _EPOCH) // _STEP, digest)
 

@@ -65,7 +65,11 @@ def operation_id(route: APIRoute) -> str:
 
 
 def router_for(
-    tag: str, prefix: str = "", *, route_class: type[GatedRoute] = IdempotentRoute
+    tag: str,
+    prefix: str = "",
+    *,
+    route_class: type[GatedRoute] = IdempotentRoute,
+    checks_query: bool = True,
 ) -> APIRouter:
     """A router that rejects unknown parameters and whose writes are idempotent.
 
@@ -76,7 +80,7 @@ def router_for(
         tags=[tag],
         route_class=route_class,
         responses=EVERYWHERE,
-        dependencies=[Depends(check_parameters)],
+        dependencies=[Depends(check_parameters)] if checks_query else [],
         generate_unique_id_function=operation_id,
     )
 

@@ -111,7 +111,7 @@ def choice(field: str, value: Any, allowed: type[Choice]) -> Choice:
 
 def choices(field: str, value: object, allowed: type[Choice]) -> tuple[Choice, ...]:
     """One member or several; never none, because an empty filter would match nothing."""
-    return tuple(choice(field, entry, allowed) for entry in _entries(field, value))
+    return tuple(choice(field, entry, allowed) for entry in one_or_several(field, value))
 
 
 def integer(field: str, value: object, low: int, high: int) -> int:
@@ -133,11 +133,6 @@ def number(field: str, value: object, low: float, high: float) -> float:
     return float(value)
 
 
-def optional_share(field: str, value: object) -> float | None:
-    """A number from 0 to 1, passing None through."""
-    return None if value is None else number(field, value, 0, 1)
-
-
 def question(field: str, value: object) -> str:
     """A query: any text, also an empty one."""
     return _within(field, _storable(field, value).strip(), limits.MAX_QUERY_CHARS)
@@ -152,11 +147,6 @@ def flag(field: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidValue(field, f"{_shown(value)} is not true or false")
     return value
-
-
-def optional_flag(field: str, value: object) -> bool | None:
-    """Like :func:`flag`, passing None through."""
-    return None if value is None else flag(field, value)
 
 
 def optional_moment(field: str, value: datetime | date | str | None) -> datetime | None:
@@ -176,7 +166,7 @@ def tags(value: object) -> tuple[str, ...]:
 
 def texts(field: str, value: object, maximum: int) -> tuple[str, ...]:
     """One text or several, each of 1 to ``maximum`` characters."""
-    return tuple(text(field, entry, maximum) for entry in _entries(field, value))
+    return tuple(text(field, entry, maximum) for entry in one_or_several(field, value))
 
 
 def json_object(field: str, value: object, maximum_bytes: int) -> dict[str, Any]:
@@ -221,7 +211,8 @@ def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> Non
         raise UnknownField(what, unknown, allowed_names)
 
 
-def _entries(field: str, value: object) -> tuple[object, ...]:
+def one_or_several(field: str, value: object) -> tuple[object, ...]:
+    """One value or several; never none, because an empty filter would match nothing."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         return (value,)
     entries = tuple(value)

@@ -1,18 +1,89 @@
 """A memory to be stored, validated; None for what was not given."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Final, Self, TypedDict, get_type_hints
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ScopeWidened
 from ricordo.model import checks
-from ricordo.model.checks import theme_slug
+from ricordo.model.fields import (
+    Choice,
+    Flag,
+    Integer,
+    Moment,
+    Parameter,
+    Reference,
+    Schema,
+    Tags,
+    Text,
+    Theme,
+    When,
+    by_alias,
+    described_fields,
+)
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Source, default_confidence
 
 _STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")
+
+Content = Annotated[
+    str, Text(limits.MAX_CONTENT_CHARS, example="Prefers tea to coffee in the afternoon")
+]
+
+
+class DraftFields(TypedDict, total=False):
+    """What can be said of a new memory beside its content."""
+
+    theme: Annotated[
+        str | None,
+        Theme(may_be_blank=True, about="The heading it is filed under.", example="drinks"),
+    ]
+    type: Annotated[
+        MemoryType | str | None,
+        Choice(MemoryType, about="What it is.", example="preference", metavar="TYPE"),
+    ]
+    key: Annotated[
+        str | None,
+        Text(
+            limits.MAX_KEY_CHARS,
+            is_optional=True,
+            about="What this is the value of: a new one updates the old one.",
+            example="favourite drink",
+            metavar="NAME",
+        ),
+    ]
+    tags: Annotated[
+        Iterable[str] | None, Tags(about="Labels to find it by.", example=["hot", "daily"])
+    ]
+    source: Annotated[
+        Source | str | None, Choice(Source, about="Where it comes from.", metavar="SOURCE")
+    ]
+    source_context: Annotated[
+        str | None,
+        Text(
+            limits.MAX_SOURCE_CONTEXT_CHARS,
+            is_optional=True,
+            about="Where it was learnt, in words.",
+        ),
+    ]
+    thread_id: Annotated[str | None, Reference(about="The conversation it comes from.")]
+    message_id: Annotated[str | None, Reference(about="The message it comes from.")]
+    agent_id: Annotated[str | None, Reference(about="The agent that learnt it.")]
+    run_id: Annotated[str | None, Reference(about="The run of that agent.")]
+    actor_id: Annotated[str | None, Reference(about="Who said it.", metavar="NAME")]
+    role: Annotated[
+        str | None,
+        Reference(about="In which role it was said.", example="user", metavar="NAME"),
+    ]
+    confidence: Annotated[int | None, Integer(0, 100, about="How sure it is: 0 to 100.")]
+    importance: Annotated[int | None, Integer(1, 5, about="How much it matters: 1 to 5.")]
+    pinned: Annotated[bool | None, Flag(about="One to keep, whatever happens.")]
+    valid_from: Annotated[When | None, Moment(about="Since when it holds; now by default.")]
+    valid_to: Annotated[When | None, Moment(about="Until when it holds.")]
+    expires_at: Annotated[When | None, Moment(about="When it is to be forgotten.")]
+    created_at: Annotated[When | None, Moment(about="When it was noted, where that was earlier.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,30 +117,11 @@ class NewMemory:
     created_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "content", checks.text("content", self.content, limits.MAX_CONTENT_CHARS))
-        put(self, "theme", None if _is_blank(self.theme) else theme_slug(self.theme))
-        put(self, "key", checks.optional_text("key", self.key, limits.MAX_KEY_CHARS))
-        if self.type is not None:
-            put(self, "type", checks.choice("type", self.type, MemoryType))
-        if self.tags is not None:
-            put(self, "tags", checks.tags(self.tags))
-        if self.source is not None:
-            put(self, "source", checks.choice("source", self.source, Source))
-        self._check_provenance(put)
-        checks.optional_integer("confidence", self.confidence, 0, 100)
-        checks.optional_integer("importance", self.importance, 1, 5)
-        checks.optional_flag("pinned", self.pinned)
-        for name in ("valid_from", "valid_to", "expires_at", "created_at"):
-            put(self, name, checks.optional_moment(name, getattr(self, name)))
-
-    def _check_provenance(self, put: Any) -> None:
-        if self.source_context is not None:
-            maximum = limits.MAX_SOURCE_CONTEXT_CHARS
-            context = checks.optional_text("source_context", self.source_context, maximum)
-            put(self, "source_context", context)
-        for name in (*_STAMPED, "message_id"):
-            checks.optional_reference(name, getattr(self, name))
+        for name, one in FIELDS.items():
+            value = getattr(self, name)
+            clean = one.check(value)
+            if clean is not value:
+                object.__setattr__(self, name, clean)
 
     @classmethod
     def parse(cls, given: "NewMemory | Mapping[str, Any] | str") -> Self:
@@ -85,9 +137,9 @@ class NewMemory:
             return cls(content=given)
         if not isinstance(given, Mapping):
             raise InvalidValue("memory", f"expected text or an object, got {type(given).__name__}")
-        values = dict(given)
-        if "category" in values and "theme" not in values:
-            values["theme"] = values.pop("category")
+        values = {_ALIASES.get(name, name): value for name, value in given.items()}
+        if len(values) < len(given):
+            raise InvalidValue("category", "is given twice (also as 'theme')")
         checks.known_fields("memory field", values, FIELD_NAMES)
         if "content" not in values:
             raise InvalidValue("content", "is missing")
@@ -142,8 +194,20 @@ class NewMemory:
         return default_confidence(self.effective_source)
 
 
-def _is_blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
+FIELDS: Final[Mapping[str, Parameter]] = described_fields(
+    {"content": Content, **get_type_hints(DraftFields, include_extras=True)},
+    dict.fromkeys(DraftFields.__annotations__),
+)
+"""Every field of a new memory, by name."""
+FIELD_NAMES: Final = frozenset(FIELDS)
+_ALIASES: Final = by_alias(FIELDS.values())
 
 
-FIELD_NAMES = frozenset(field.name for field in fields(NewMemory))
+def draft_schema() -> Schema:
+    """The JSON schema of a new memory."""
+    return {
+        "type": "object",
+        "properties": {name: one.schema() for name, one in FIELDS.items()},
+        "required": ["content"],
+        "additionalProperties": False,
+    }

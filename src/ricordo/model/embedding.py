@@ -114,3 +114,15 @@ class StoredChoice:
     sealed_key: str | None = field(repr=False)
     dimensions: int | None
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingTest(Record):
+    """What came of it. ``problem`` is None when all is well."""
+
+    ok: bool
+    provider: str
+    model: str | None
+    dimensions: int | None
+    latency_ms: float | None
+    problem: str | None

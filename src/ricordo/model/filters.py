@@ -1,20 +1,103 @@
 """Filters and sort orders of reads; ``storage/where.py`` turns them into SQL."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Final, Self, TypeAlias, TypedDict, get_type_hints
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.checks import theme_slug
+from ricordo.model.fields import (
+    Choice,
+    Flag,
+    Folded,
+    Integer,
+    Moment,
+    Parameter,
+    Reference,
+    Several,
+    Text,
+    Theme,
+    When,
+    by_alias,
+    described_fields,
+)
 from ricordo.model.vocabulary import MemoryType, Source, Status
-from ricordo.text.normalise import folded
 
-_SYNONYMS = {"category": "theme", "status": "statuses", "type": "types", "source": "sources"}
-_ANY_STATUS = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
+_PLURAL: Final = {"status": "statuses", "type": "types", "source": "sources"}
+_ANY_STATUS: Final = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
+
+Words: TypeAlias = Iterable[str] | str | None
+
+
+class Filters(TypedDict, total=False):
+    """Conditions on memories, as callers give them; all that are given must hold."""
+
+    status: Annotated[
+        Words,
+        Several(
+            Choice(Status),
+            any_means=_ANY_STATUS,
+            about="Any of these; default: active.",
+            aliases=("statuses",),
+            metavar="STATUS",
+        ),
+    ]
+    theme: Annotated[
+        Words,
+        Several(
+            Theme(),
+            about="Any of these headings.",
+            aliases=("category",),
+            metavar="NAME",
+            completes="theme",
+        ),
+    ]
+    type: Annotated[
+        Words,
+        Several(Choice(MemoryType), about="Any of these.", aliases=("types",), metavar="TYPE"),
+    ]
+    source: Annotated[
+        Words,
+        Several(Choice(Source), about="Any of these.", aliases=("sources",), metavar="SOURCE"),
+    ]
+    tags: Annotated[
+        Words, Several(Text(limits.MAX_TAG_CHARS), about="Has all of these tags.", metavar="TAG")
+    ]
+    key: Annotated[str | None, Text(limits.MAX_KEY_CHARS, about="Has this key.", metavar="NAME")]
+    source_context: Annotated[
+        str | None, Text(limits.MAX_SOURCE_CONTEXT_CHARS, about="Was learnt exactly there.")
+    ]
+    contains: Annotated[
+        str | None, Folded(about="Has this text in it, in any case, accents or not.")
+    ]
+    thread_id: Annotated[
+        str | None, Reference(about="Comes from this conversation.", completes="thread")
+    ]
+    message_id: Annotated[str | None, Reference(about="Comes from this message.")]
+    agent_id: Annotated[str | None, Reference(about="Was learnt by this agent.")]
+    run_id: Annotated[str | None, Reference(about="Was learnt in this run.")]
+    actor_id: Annotated[str | None, Reference(about="Was said by them.", metavar="NAME")]
+    role: Annotated[str | None, Reference(about="Was said in this role.", metavar="NAME")]
+    pinned: Annotated[bool | None, Flag(about="Only pinned ones, or only others.")]
+    importance_min: Annotated[int | None, Integer(1, 5, about="At least this important: 1 to 5.")]
+    importance_max: Annotated[int | None, Integer(1, 5, about="At most this important: 1 to 5.")]
+    confidence_min: Annotated[int | None, Integer(0, 100, about="At least this sure: 0 to 100.")]
+    created_after: Annotated[When | None, Moment(about="Noted at or after this time.")]
+    created_before: Annotated[When | None, Moment(about="Noted before this time.")]
+    updated_after: Annotated[When | None, Moment(about="Changed at or after this time.")]
+    updated_before: Annotated[When | None, Moment(about="Changed before this time.")]
+    as_of: Annotated[When | None, Moment(about="What was true at this time.")]
+
+
+FILTERS: Final[Mapping[str, Parameter]] = described_fields(
+    get_type_hints(Filters, include_extras=True), dict.fromkeys(Filters.__annotations__)
+)
+"""Every filter, by name."""
+_ALIASES: Final = by_alias(FILTERS.values())
+FILTER_NAMES: Final = frozenset(FILTERS) | frozenset(_ALIASES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +157,19 @@ class ItemFilter:
         """
         checks.known_fields("filter", given, FILTER_NAMES)
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for spelt, value in given.items():
+            name = _ALIASES.get(spelt, spelt)
             if value is None:
                 continue
-            field = _SYNONYMS.get(name, name)
-            if field in values:
-                raise InvalidValue(name, f"is given twice (also as {field!r})")
-            values[field] = _CHECKS[field](name, value)
-        return cls(**values)
+            if name in values:
+                raise InvalidValue(spelt, f"is given twice (also as {name!r})")
+            values[name] = FILTERS[name].check(value)
+        return cls.of(values)
+
+    @classmethod
+    def of(cls, clean: Mapping[str, Any]) -> Self:
+        """A filter from values that were checked."""
+        return cls(**{_PLURAL.get(name, name): value for name, value in clean.items()})
 
 
 class SortColumn(StrEnum):
@@ -133,53 +221,6 @@ class Sort:
         return cls(chosen, direction is Order.DESCENDING)
 
 
-def _statuses(field: str, value: Any) -> tuple[Status, ...]:
-    if value == "any":
-        return _ANY_STATUS
-    try:
-        return checks.choices(field, value, Status)
-    except InvalidValue as problem:
-        raise InvalidValue(field, f"{problem.problem}, any") from None
-
-
-def _themes(field: str, value: Any) -> tuple[str, ...]:
-    return tuple(theme_slug(name) for name in checks.texts(field, value, limits.MAX_THEME_CHARS))
-
-
-def _contained(field: str, value: Any) -> str:
-    needle = folded(checks.text(field, value, limits.MAX_QUERY_CHARS))
-    if not needle:
-        raise InvalidValue(field, "has no character that can be searched for")
-    return needle
-
-
-_CHECKS: dict[str, Any] = {
-    "statuses": _statuses,
-    "theme": _themes,
-    "types": lambda field, value: checks.choices(field, value, MemoryType),
-    "sources": lambda field, value: checks.choices(field, value, Source),
-    "tags": lambda field, value: checks.texts(field, value, limits.MAX_TAG_CHARS),
-    "key": lambda field, value: checks.text(field, value, limits.MAX_KEY_CHARS),
-    "source_context": lambda field, value: checks.text(
-        field, value, limits.MAX_SOURCE_CONTEXT_CHARS
-    ),
-    "contains": _contained,
-    "pinned": checks.flag,
-    "importance_min": lambda field, value: checks.integer(field, value, 1, 5),
-    "importance_max": lambda field, value: checks.integer(field, value, 1, 5),
-    "confidence_min": lambda field, value: checks.integer(field, value, 0, 100),
-    **dict.fromkeys(
-        ("thread_id", "message_id", "agent_id", "run_id", "actor_id", "role"), checks.reference
-    ),
-    **dict.fromkeys(
-        ("created_after", "created_before", "updated_after", "updated_before", "as_of"),
-        checks.optional_moment,
-    ),
-}
-
-FILTER_NAMES = frozenset(field.name for field in fields(ItemFilter)) | frozenset(_SYNONYMS)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFilter:
     """Conditions on turns; all that are given must hold. ``until`` is exclusive."""
@@ -189,25 +230,3 @@ class TurnFilter:
     actor: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-
-    @classmethod
-    def parse(
-        cls,
-        thread: object,
-        role: object,
-        actor: object,
-        since: datetime | date | str | None,
-        until: datetime | date | str | None,
-    ) -> Self:
-        """A filter from plain values; None means "not given".
-
-        Raises:
-            InvalidValue: a value is not allowed.
-        """
-        return cls(
-            thread=checks.optional_reference("thread", thread),
-            role=checks.optional_reference("role", role),
-            actor=checks.optional_reference("actor", actor),
-            since=checks.optional_moment("since", since),
-            until=checks.optional_moment("until", until),
-        )

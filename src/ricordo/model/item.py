@@ -1,7 +1,7 @@
 """A memory as stored and shown: its theme, status, lineage and history."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
@@ -10,7 +10,15 @@ from ricordo.errors import IllegalTransition
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status, Undoable
+from ricordo.model.vocabulary import (
+    ContextPolicy,
+    Event,
+    MemoryType,
+    Source,
+    Status,
+    Undoable,
+    VectorState,
+)
 from ricordo.text.secrets import without_secrets
 
 PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id", "actor_id", "role")
@@ -19,7 +27,11 @@ PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item(Record):
-    """One remembered thing. All times are UTC."""
+    """One remembered thing. All times are UTC.
+
+    ``embedding`` says how far its vector is, in answers of ``get``: until it is ``ready`` the
+    memory is found by words alone. None where no vectors are made, or it was not looked up.
+    """
 
     id: int
     user_id: str
@@ -49,6 +61,14 @@ class Item(Record):
     last_accessed_at: datetime | None
     last_verified_at: datetime | None
     access_count: int
+    embedding: VectorState | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field by name; ``embedding`` only where it was looked up."""
+        shown = Record.to_dict(self)
+        if self.embedding is None:
+            del shown["embedding"]
+        return shown
 
     def as_seen_by(self, viewer: str) -> Self:
         """The memory for another user: without its origin."""
@@ -66,18 +86,24 @@ class Item(Record):
         return replace(self, content=content, source_context=quote)
 
 
+STORED_FIELDS = tuple(one.name for one in fields(Item) if one.name != "embedding")
+"""The fields of a memory that are columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Added(Record):
     """The outcome of adding one memory.
 
     ``duplicate``: the same text was there already and nothing was written. ``updated``: the key was
-    there already and its memory was changed.
+    there already and its memory was changed. ``embedding`` says whether its vector is ``ready`` or
+    still ``pending``: until then it is found by words alone. None where no vectors are made.
     """
 
     id: int
     status: Status
     duplicate: bool = False
     updated: bool = False
+    embedding: VectorState | None = None
 
     @property
     def is_new(self) -> bool:

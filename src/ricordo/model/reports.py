@@ -317,3 +317,18 @@ class HomeReport(Record):
     database: str
     made: tuple[str, ...]
     present: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport(Record):
+    """What came of trying a language model. ``problem`` is None when all is well; tokens are those
+    of all requests."""
+
+    ok: bool
+    provider: str
+    model: str
+    structured_output: str | None
+    latency_ms: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    problem: str | None

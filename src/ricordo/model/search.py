@@ -1,6 +1,6 @@
 """Results of searches, queries and relation graphs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -170,21 +170,15 @@ class QueryRequest:
     within: frozenset[str] | None = None
 
     @classmethod
-    def parse(
+    def of(
         cls,
         *,
-        query: object,
-        agent: object,
-        categories: Iterable[str] | str | None,
+        query: str,
+        categories: tuple[str, ...] | None,
         filters: Mapping[str, Any] | None,
-        top_k: object,
-        returns: object,
-        budget_tokens: object,
-        threshold: object,
-        related: object,
-        within: frozenset[str] | None = None,
+        **given: Any,
     ) -> Self:
-        """A query from plain values.
+        """A query from values that were checked, and filters that were not.
 
         Raises:
             UnknownField: a filter does not exist; it is never ignored.
@@ -192,30 +186,15 @@ class QueryRequest:
         """
         if filters is not None and not isinstance(filters, Mapping):
             raise InvalidValue("filters", f"expected an object, got {type(filters).__name__}")
-        given = {name: value for name, value in (filters or {}).items() if value is not None}
-        checks.known_fields("filter of a query", given, QUERY_FILTERS)
-        by_filter = given.pop("category", None)
-        if by_filter is not None and categories is not None:
-            raise InvalidValue("category", "is given twice (also as 'categories')")
-        return cls(
-            text=checks.question("query", query),
-            agent=checks.optional_reference("agent", agent),
-            categories=_categories(categories if categories is not None else by_filter),
-            filters=given,
-            top_k=checks.integer("top_k", top_k, 1, limits.MAX_RESULTS),
-            returns=checks.choice("returns", returns, Returns),
-            budget_tokens=checks.integer("budget_tokens", budget_tokens, 1, limits.MAX_BUDGET),
-            threshold=checks.optional_share("threshold", threshold),
-            related=checks.integer("related", related, 0, limits.MAX_RELATED_BULLETS),
-            within=within,
-        )
-
-
-def _categories(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    named = checks.texts("categories", given, limits.MAX_THEME_CHARS)
-    return tuple(dict.fromkeys(theme_slug(name) for name in named))
+        wanted = {name: value for name, value in (filters or {}).items() if value is not None}
+        checks.known_fields("filter of a query", wanted, QUERY_FILTERS)
+        by_filter = wanted.pop("category", None)
+        if by_filter is not None:
+            if categories is not None:
+                raise InvalidValue("category", "is given twice (also as 'categories')")
+            named = checks.texts("categories", by_filter, limits.MAX_THEME_CHARS)
+            categories = tuple(dict.fromkeys(theme_slug(name) for name in named))
+        return cls(text=query, categories=categories, filters=wanted, **given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
+from ricordo.model.fields import Json, Kind, Moment, Parameter, Reference, Schema, Text
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
@@ -161,7 +162,34 @@ def _called(tool_calls: object) -> str:
     return f"[calls {', '.join(names)}]"[: limits.MAX_TURN_CHARS]
 
 
-_MESSAGE_FIELDS = frozenset({"role", "content", "actor", "at", "id", "tool_calls"})
+_MESSAGE: Final[Mapping[str, Kind]] = {
+    "role": Reference(example="user"),
+    "content": Text(
+        limits.MAX_TURN_CHARS,
+        about="What was said; a message that only calls tools may do without.",
+        example="I moved to Bekasi in May.",
+    ),
+    "actor": Reference(about="Who speaks, where that is not the user."),
+    "at": Moment(about="When; now by default.", example="2026-05-01T09:30:00Z"),
+    "id": Reference(
+        about="The message's own id: sent again, it is recorded once.", example="message-1"
+    ),
+    "tool_calls": Json({"type": "array"}, about="Calls of tools, as JSON."),
+}
+_MESSAGE_FIELDS: Final = frozenset(_MESSAGE)
+
+
+def turn_schema() -> Schema:
+    """The JSON schema of a message."""
+    optional = {
+        name: Parameter(name, kind).schema() for name, kind in _MESSAGE.items() if name != "role"
+    }
+    return {
+        "type": "object",
+        "properties": {"role": _MESSAGE["role"].described(), **optional},
+        "required": ["role"],
+        "additionalProperties": False,
+    }
 
 
 EXTRACT = "extract"

@@ -39,47 +39,33 @@ class PromptRequest:
     """The categories that the scope is restricted to, None for all."""
 
     @classmethod
-    def parse(
+    def of(
         cls,
         *,
-        user_id: str,
-        message: object,
-        thread_id: str | None,
-        agent: str | None,
-        run_id: str | None,
-        modes: object,
-        threshold: float,
-        budget_tokens: object,
-        reply_tokens: object,
+        modes: Iterable[ContextMode],
+        budget_tokens: int,
+        reply_tokens: int | None,
         tools: object,
-        history: object = True,
-        persona: object = True,
-        categories: frozenset[str] | None = None,
+        history: bool,
+        persona: bool,
+        categories: frozenset[str] | None,
+        **given: Any,
     ) -> Self:
-        """A request from plain values. Raises InvalidValue."""
-        low, high = limits.MIN_CONTEXT_TOKENS, limits.MAX_CONTEXT_TOKENS
-        budget = checks.integer("budget_tokens", budget_tokens, low, high)
+        """A request from checked values and unchecked schemas. Raises InvalidValue."""
         if reply_tokens is None:
-            reply = min(budget // _REPLY_SHARE, _MAX_DEFAULT_REPLY)
+            reply = min(budget_tokens // _REPLY_SHARE, _MAX_DEFAULT_REPLY)
         else:
-            reply = checks.integer("reply_tokens", reply_tokens, 0, budget)
+            reply = checks.integer("reply_tokens", reply_tokens, 0, budget_tokens)
         return cls(
-            user_id=user_id,
-            message=""
-            if message == ""
-            else checks.text("message", message, limits.MAX_MESSAGE_CHARS),
-            thread_id=thread_id,
-            agent=agent,
-            run_id=run_id,
-            modes=_modes(modes),
-            threshold=threshold,
-            budget_tokens=budget,
+            modes=frozenset(modes),
+            budget_tokens=budget_tokens,
             reply_tokens=reply,
             tool_schemas=_schemas(tools),
             # Turns have no category, and any conversation could be named.
-            has_history=checks.flag("history", history) and categories is None,
-            has_persona=checks.flag("persona", persona),
+            has_history=history and categories is None,
+            has_persona=persona,
             categories=categories,
+            **given,
         )
 
     def has(self, *modes: ContextMode) -> bool:
@@ -89,13 +75,6 @@ class PromptRequest:
     def shows_content(self) -> bool:
         """Whether the prompt may show memory contents."""
         return self.has(ContextMode.RECALL, ContextMode.SUMMARY)
-
-
-def _modes(given: object) -> frozenset[ContextMode]:
-    """One mode, several, or several in one text separated by commas or plus signs."""
-    if isinstance(given, str):
-        given = [part.strip() for part in given.replace("+", ",").split(",")]
-    return frozenset(checks.choices("modes", given, ContextMode))
 
 
 def _schemas(given: object) -> str:

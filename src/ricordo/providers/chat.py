@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
 from ricordo.limits import MAX_CORRECTIONS, MAX_MODEL_RESPONSE_BYTES
-from ricordo.model.record import Record
+from ricordo.model.reports import ModelReport
 from ricordo.providers.chat_answer import (
     ModelAnswer,
     T,
@@ -419,20 +419,6 @@ def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
 class _Departure(BaseModel, defer_build=True):
     hour: int = Field(description="the hour as a number")
     destination: str = Field(description="where it goes, in a word or two")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReport(Record):
-    """What came of it. ``problem`` is None when all is well; tokens are those of all requests."""
-
-    ok: bool
-    provider: str
-    model: str
-    structured_output: str | None
-    latency_ms: float | None
-    prompt_tokens: int
-    completion_tokens: int
-    problem: str | None
 
 
 def test_model(

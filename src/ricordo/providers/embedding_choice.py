@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
 from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_WIDTH
-from ricordo.model.record import Record
+from ricordo.model.embedding import EmbeddingTest
 from ricordo.providers import endpoint, local_embedder
 from ricordo.providers.address_guard import Resolve
 from ricordo.providers.circuit_breaker import CircuitBreaker
@@ -345,18 +345,6 @@ def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice |
     finally:
         client.close()
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingTest(Record):
-    """What came of it. ``problem`` is None when all is well."""
-
-    ok: bool
-    provider: str
-    model: str | None
-    dimensions: int | None
-    latency_ms: float | None
-    problem: str | None
 
 
 def test_embedder(

@@ -1,7 +1,7 @@
 """Rows of memories and of their themes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -14,7 +14,7 @@ from ricordo.limits import MAX_FORMED_MEMORIES
 from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import Sort, SortColumn
-from ricordo.model.item import Item
+from ricordo.model.item import STORED_FIELDS, Item
 from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import text_of_item
@@ -39,7 +39,7 @@ from ricordo.storage.tables import ITEMS, REPLACEMENTS, history, item_index, ite
 from ricordo.storage.where import not_expired
 from ricordo.text.normalise import content_hash, folded
 
-_COLUMNS: Final = [items.c[field.name] for field in fields(Item)]
+_COLUMNS: Final = [items.c[name] for name in STORED_FIELDS]
 _NAMES: Final = [column.name for column in _COLUMNS]
 _values: Final = attrgetter(*_NAMES)
 _select: Final = sa.select(*_COLUMNS)

@@ -22,7 +22,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Item, Theme
 from ricordo.model.proposal import Proposed, attributed, other_owner
 from ricordo.model.search import MemoryHit, SearchResults
-from ricordo.model.vocabulary import Status
+from ricordo.model.vocabulary import Status, VectorState
 from ricordo.text.secrets import without_secrets
 from ricordo.tools.tool import Answer
 from ricordo.user_memory import UserMemory
@@ -40,9 +40,17 @@ _MEMORY_FIELDS: Final = (
     "tags",
     "status",
     "source",
+    "source_context",
+    "thread_id",
+    "message_id",
+    "agent_id",
+    "run_id",
+    "actor_id",
+    "role",
     "confidence",
     "importance",
     "pinned",
+    "embedding",
 )
 _TIMES: Final = ("valid_from", "valid_to", "expires_at", "created_at", "updated_at")
 _GO_ON: Final = "Memory does not work right now. Go on without it, and say so if it matters."
@@ -64,6 +72,7 @@ def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "id": hit.id,
         "date": _day(hit.created_at),
+        "created_at": _second(hit.created_at),
         "theme": hit.theme,
         "type": hit.type.value,
         "content": attributed(hit.content_snippet, hit.owner_id, hit.type),
@@ -72,7 +81,14 @@ def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
         shown["owner"] = hit.owner_id
     if hit.status is not Status.ACTIVE:  # so that archived memories are not taken for current ones
         shown["status"] = hit.status.value
-    return {**shown, "confidence": round(hit.confidence, 2)} if ranked else shown
+    if ranked:
+        shown |= {"confidence": round(hit.confidence, 2), "score": round(hit.score, 4)}
+        shown["signals"] = {
+            name: round(value, 2)
+            for name, value in hit.signals.to_dict().items()
+            if value is not None
+        }
+    return shown
 
 
 def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
@@ -94,7 +110,7 @@ def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
 def memory(item: Item, viewer: str) -> dict[str, Any]:
     """One memory with all fields that are set."""
     whole = {**item.without_secrets().to_dict(), "content": _content(item, viewer)}
-    shown = {name: whole[name] for name in _MEMORY_FIELDS}
+    shown = {name: whole.get(name) for name in _MEMORY_FIELDS}
     times = {  # most are equal to created_at, and left out
         name: None if moment == item.created_at and name != "created_at" else _second(moment)
         for name, moment in ((name, getattr(item, name)) for name in _TIMES)
@@ -111,7 +127,11 @@ def _content(item: Item, viewer: str) -> str:
 def stored(added: Added) -> dict[str, Any]:
     """The result of adding a memory."""
     return _compact(
-        id=added.id, status=added.status.value, duplicate=added.duplicate, updated=added.updated
+        id=added.id,
+        status=added.status.value,
+        duplicate=added.duplicate,
+        updated=added.updated,
+        embedding=None if added.embedding is VectorState.READY else added.embedding,
     )
 
 
@@ -139,7 +159,12 @@ def themes(known: Iterable[Theme]) -> dict[str, Any]:
     """The themes with the number of their memories."""
     return {
         "themes": [
-            _compact(theme=theme.slug, memories=theme.active_count, about=theme.description)
+            _compact(
+                theme=theme.slug,
+                name=theme.display_name,
+                memories=theme.active_count,
+                about=theme.description,
+            )
             for theme in known
         ]
     }
@@ -177,7 +202,7 @@ def store_note(user: UserMemory, **given: Any) -> Answer:
 
 
 HINT_OF: Final[dict[type[RicordoError], str]] = {
-    InvalidInput: "Mend the call as the message says, then try again.",
+    InvalidInput: "Fix the call as the message says, then try again.",
     InvalidPolicy: _GO_ON,  # the operator's mistake
     NotFound: "It may be gone or was never there. Look it up again; do not guess ids or names.",
     Conflict: "Read it again, then decide whether it still needs to be done.",

@@ -19,6 +19,8 @@ Given = Mapping[str, Any] | str | None
 
 _PYTHON_TYPE: Final[dict[str, Any]] = {
     "string": str,
+    "boolean": bool,
+    "number": float,
     "integer": int,
     "array": list[str],
     "object": dict[str, Any],
@@ -153,13 +155,13 @@ def _unpacked(given: Given) -> Mapping[str, Any]:
 def _signature(tool: Tool) -> inspect.Signature:
     parameters = []
     for one in tool.parameters:
-        kind = _PYTHON_TYPE[one.schema["type"]]
+        kind = _PYTHON_TYPE[one.kind.for_models()["type"]]
         parameters.append(
             inspect.Parameter(
                 one.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if one.required else None,
-                annotation=kind if one.required else kind | None,
+                default=inspect.Parameter.empty if one.is_required else None,
+                annotation=kind if one.is_required else kind | None,
             )
         )
     return inspect.Signature(parameters, return_annotation=dict[str, Any])

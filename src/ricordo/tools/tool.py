@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue, RicordoError
 from ricordo.model import checks
+from ricordo.model.fields import Parameter, by_alias
 from ricordo.model.item import Theme
+from ricordo.operations.operation import Operation
 from ricordo.prompt.fence import STANDARD_GUIDE, guide
 from ricordo.user_memory import UserMemory
 
@@ -22,15 +23,6 @@ _QUERY: Final = """\
 - memory_query asks one question and gets a few bullets. Ask once, when the task depends on what \
 is known of the user; not at every turn."""
 _HONEST: Final = "- Say when you are not sure. Do not invent memories."
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One argument of a tool, with the JSON schema of its values."""
-
-    name: str
-    schema: Mapping[str, Any]
-    required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +46,10 @@ class Tool:
         """What the arguments look like, as JSON schema."""
         schema: dict[str, Any] = {
             "type": "object",
-            "properties": {one.name: dict(one.schema) for one in self.parameters},
+            "properties": {one.name: one.kind.for_models() for one in self.parameters},
             "additionalProperties": False,
         }
-        required = [one.name for one in self.parameters if one.required]
+        required = [one.name for one in self.parameters if one.is_required]
         return {**schema, "required": required} if required else schema
 
     def accepted(self, given: Mapping[str, Any]) -> Arguments:
@@ -70,15 +62,16 @@ class Tool:
             UnknownField: there is no such argument; it is never ignored.
             InvalidValue: one is missing that must be there.
         """
-        names = {one.name for one in self.parameters}
-        checks.known_fields(f"argument of {self.name}", given, names)
+        spelt = by_alias(self.parameters)
+        named = {spelt.get(name, name): value for name, value in given.items()}
+        checks.known_fields("argument", named, [one.name for one in self.parameters])
         arguments: Arguments = {}
         for one in self.parameters:
-            value = given.get(one.name)
-            if value is not None and (one.required or value not in _EMPTY):
+            value = named.get(one.name)
+            if value is not None and (one.is_required or value not in _EMPTY):
                 arguments[one.name] = value
-            elif one.required:
-                raise InvalidValue(one.name, f"is missing; {self.name} needs it")
+            elif one.is_required:
+                raise InvalidValue(one.name, "is missing")
         return arguments
 
 
@@ -100,51 +93,16 @@ class ToolResult:
         return json.dumps(self.value, ensure_ascii=False, separators=(",", ":"))
 
 
-def text(name: str, about: str, *, required: bool = False) -> Parameter:
-    """A string parameter."""
-    return Parameter(name, {"type": "string", "description": about}, required)
-
-
-def word(
-    name: str, about: str, allowed: type[StrEnum] | Iterable[str], *, required: bool = False
-) -> Parameter:
-    """A parameter that is one of some words."""
-    schema = {"type": "string", "enum": [str(one) for one in allowed], "description": about}
-    return Parameter(name, schema, required)
-
-
-def texts(name: str, about: str, allowed: type[StrEnum] | None = None) -> Parameter:
-    """A parameter that is a list of strings, or of some words."""
-    entry: dict[str, Any] = {"type": "string"}
-    if allowed is not None:
-        entry["enum"] = [one.value for one in allowed]
-    return Parameter(name, {"type": "array", "items": entry, "description": about})
-
-
-def integer(
-    name: str, about: str, least: int, most: int | None = None, *, required: bool = False
-) -> Parameter:
-    """An integer parameter."""
-    schema: dict[str, Any] = {"type": "integer", "minimum": least, "description": about}
-    if most is not None:
-        schema["maximum"] = most
-    return Parameter(name, schema, required)
-
-
-def record(
-    name: str,
-    about: str,
-    properties: Mapping[str, Mapping[str, Any]] | None = None,
-    values: Mapping[str, Any] | None = None,
-    *,
-    required: bool = False,
-) -> Parameter:
-    """An object parameter: with these properties, or with any name and such values."""
-    schema: dict[str, Any] = {"type": "object", "description": about}
-    if properties is not None:
-        schema["properties"] = {key: dict(value) for key, value in properties.items()}
-    schema["additionalProperties"] = False if values is None else dict(values)
-    return Parameter(name, schema, required)
+def takes(operation: Operation[..., Any], *names: str, **about: str) -> tuple[Parameter, ...]:
+    """Parameters of an operation, under these names; ``about`` says to models what help for people
+    does not."""
+    found = []
+    for name in names:
+        one = operation.parameter(name)
+        assert one is not None, name
+        kind = replace(one.kind, about=about[name]) if name in about else one.kind
+        found.append(replace(one, name=name, kind=kind))
+    return tuple(found)
 
 
 def openai_chat(tools: Iterable[Tool]) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -17,7 +16,7 @@ from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY
 from ricordo.memories import sharing
 from ricordo.memories.lifecycle import WENT_WITH
 from ricordo.memories.replacement import MERGED_IDS
-from ricordo.model.item import Item
+from ricordo.model.item import STORED_FIELDS
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState, Status
@@ -137,8 +136,8 @@ def _insert(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
         rows = [{**row, **derived_columns(row["content"])} for row in rows]
     writing.connection.execute(sa.insert(TABLE_OF_KIND[kind]), rows)
     if kind == "item":
-        names = [field.name for field in fields(Item)]
-        index_items(writing, [item_from_row({name: row[name] for name in names}) for row in rows])
+        stored = ({name: row[name] for name in STORED_FIELDS} for row in rows)
+        index_items(writing, [item_from_row(row) for row in stored])
     elif kind == "turn":
         index_turns(writing, [Turn.from_row(row) for row in rows])
 

@@ -1,25 +1,25 @@
 """What every operation of a user shares: the store's parts, the scope, and its categories."""
 
-import functools
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
-from ricordo import limits
 from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import PermissionMissing
 from ricordo.files.folder import FilesFolder
 from ricordo.files.profile import ProfileFiles
 from ricordo.formation.service import Formation
-from ricordo.model import checks
+from ricordo.memories.lookup import read_states
 from ricordo.model.activity import bucket_of
+from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Change, Item
 from ricordo.model.record import Record
 from ricordo.model.scope import Scope
+from ricordo.operations.operation import Operation
 from ricordo.prompt.service import PromptService
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
@@ -30,36 +30,35 @@ from ricordo.upkeep.service import Upkeep
 # A scope that is confined to categories reaches what is filed under their themes: ``Audience``,
 # ``own_item`` and ``NewMemory.stamped`` see to that. Conversations, the change feed, the profile,
 # states of programs and files have no theme, so a confined scope may not use them at all. Each
-# public operation says by its decorator which of the two it is.
+# description says which of the two it is.
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _QUOTE: Final = "source_context"
 
 
-def within_categories(method: Method) -> Method:
-    """An operation on memories: a confined scope uses it within its categories, and sees no quote
-    that says more than the memory."""
+def implements(
+    operation: Operation[P, R],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Make a method of a description: the method is called with clean values, by name.
 
-    @functools.wraps(method)
-    def call(self: "UserOperations", /, *args: Any, **kwargs: Any) -> Any:
-        found = method(self, *args, **kwargs)
-        return _shown(found) if self.scope.is_confined else found
+    A confined scope uses what is open to it within its categories, and sees no quote that says
+    more than the memory; it may not use the rest.
+    """
 
-    call.is_open_to_confined = True  # type: ignore[attr-defined]
-    return cast("Method", call)
+    def implement(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        def run(self: "UserOperations", given: dict[str, Any]) -> R:
+            found = method(self, **given)
+            return cast("R", _shown(found)) if self.scope.is_confined else found
 
+        def check(self: "UserOperations") -> None:
+            if not operation.within_categories:
+                check_whole(self.scope, operation.name)
 
-def whole_memory(method: Method) -> Method:
-    """An operation that cannot be cut along categories: a confined scope may not use it."""
+        return operation.method(run, check)
 
-    @functools.wraps(method)
-    def call(self: "UserOperations", /, *args: Any, **kwargs: Any) -> Any:
-        check_whole(self.scope, method.__name__)
-        return method(self, *args, **kwargs)
-
-    call.is_open_to_confined = False  # type: ignore[attr-defined]
-    return cast("Method", call)
+    return implement
 
 
 def check_whole(scope: Scope, what: str) -> None:
@@ -137,12 +136,14 @@ class Parts:
 class UserOperations:
     """Operations of one user. Cheap, holds no connection."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, are_public: bool = True) -> None:
         super().__init_subclass__()
+        if not are_public:
+            return
         for name, method in vars(cls).items():
             is_public = inspect.isfunction(method) and not name.startswith("_")
-            if is_public and not hasattr(method, "is_open_to_confined"):
-                raise TypeError(f"{name} needs @within_categories or @whole_memory")
+            if is_public and not hasattr(method, "operation"):
+                raise TypeError(f"{name} has no description: say which with @implements")
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self.parts = parts
@@ -164,19 +165,49 @@ class UserOperations:
         allowed = self.parts.access.current().allowed(given.agent_id, given.categories)
         return given if allowed == given.categories else replace(given, categories=allowed)
 
+    def narrow(
+        self,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+        categories: Iterable[str] | str | None = None,
+    ) -> Self:
+        """The same user's memory with more of the scope fixed.
+
+        With ``categories`` only what is filed under those themes can be read and written, and what
+        is filed under none (conversations, the profile, the change feed) not at all.
+
+        Raises:
+            ScopeWidened: a part that is already fixed would become another, or a category would
+                be added.
+        """
+        scope = self.scope.narrow(
+            agent_id=agent,
+            thread_id=thread,
+            run_id=run,
+            actor_id=actor,
+            role=role,
+            categories=categories,
+        )
+        return type(self)(self.parts, scope)
+
     def _audience(self, view: ReadTransaction) -> Audience:
         global_until = self.database.policy.global_until
         return audience_of(
             view.connection, self.scope.user_id, global_until, view.now, self.scope.categories
         )
 
+    def _states(self, view: ReadTransaction, ids: Iterable[int]) -> list[EmbeddingState]:
+        """How far the vectors of memories are."""
+        chosen = self.recall.embedders.chosen(view.connection, self.scope.user_id)
+        are_made = chosen.embedder is not None or chosen.problem is not None
+        return read_states(view, self._audience(view), ids, are_made=are_made)
+
     def _count_recall(self, started: float) -> None:
         """Count a recall that was answered by how long it took since ``started``, on the clock of
         ``time.perf_counter``. It is written later, with what else waits to be counted."""
         name = bucket_of((time.perf_counter() - started) * 1_000)
         self.recall.accesses.count(self.scope.user_id, {name: 1}, self.database.clock())
-
-
-def checked_reason(given: str | None) -> str | None:
-    """Why somebody does something, for history."""
-    return checks.optional_text("reason", given, limits.MAX_REASON_CHARS)

@@ -8,54 +8,39 @@ from ricordo.errors import InvalidValue, NotOwner
 from ricordo.formation import approval
 from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.memories import lookup, sharing
-from ricordo.model import checks
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import GLOBAL_OWNER, ProposalState, SharingRight, Source
+from ricordo.operations import proposals as describe
 from ricordo.storage.database import ReadTransaction, retried
 from ricordo.storage.formation import CURSOR, page_of_proposals
 from ricordo.storage.items import items_by_id
 from ricordo.storage.links import blocked_by, find_offer, offers_to, unblock
-from ricordo.user_memory.base import UserOperations, checked_reason, whole_memory, within_categories
+from ricordo.user_memory.base import UserOperations, implements
 
-ANY_STATE = "any"
 _log = logging.getLogger(__name__)
 
 
 class ProposalOperations(UserOperations):
     """Proposals, sharing and the profile of one user."""
 
-    @whole_memory
+    @implements(describe.proposals)
     def proposals(
-        self,
-        *,
-        state: ProposalState | str = ProposalState.OPEN,
-        limit: int = limits.DEFAULT_PAGE_ITEMS,
-        cursor: str | None = None,
+        self, state: ProposalState | None, limit: int, cursor: str | None
     ) -> Page[Proposal]:
-        """What was said but is not stored yet, and what others offer to share; by number.
-
-        ``state`` is open, approved, rejected, expired or any. What is offered by others has their
-        name as its ``owner_id``, and is shown to the user alone: to no agent's key.
-
-        Raises:
-            InvalidValue, InvalidCursor.
-        """
-        wanted = None if state == ANY_STATE else checks.choice("state", state, ProposalState)
-        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         with self.database.read(self.scope.user_id) as view:
             page = page_of_proposals(
-                view.connection, self.scope.user_id, wanted, view.now, size, cursor
+                view.connection, self.scope.user_id, state, view.now, limit, cursor
             )
             said = [one.shown(view.now) for one in page]
             (after,) = (0,) if cursor is None else decode_cursor(CURSOR, cursor, (int,))
-            offered = self._offered(view, wanted, int(after), size + 1)
+            offered = self._offered(view, state, int(after), limit + 1)
         # Both are in the order of their numbers, which are of one series.
         found = sorted([*said, *offered], key=lambda one: one.id)
-        is_more = len(found) > size or page.next_cursor is not None
-        listed = tuple(found[:size])
+        is_more = len(found) > limit or page.next_cursor is not None
+        listed = tuple(found[:limit])
         return Page(listed, encode_cursor(CURSOR, [listed[-1].id]) if is_more else None)
 
     def _offered(
@@ -90,44 +75,23 @@ class ProposalOperations(UserOperations):
                 listed.append(one.shown(item, view.now))
         return listed
 
-    @whole_memory
-    def approve(self, id: int, *, reason: str | None = None) -> Added:
-        """Store what was proposed, or accept what another user offers; the result.
-
-        Raises:
-            ProposalNotFound: this user has no such proposal.
-            AlreadyDecided: it was approved or rejected before, its time has passed, something
-                newer is known, or what was offered is no longer there.
-            PermissionMissing: an agent asks for what another user offers.
-        """
+    @implements(describe.approve)
+    def approve(self, id: int, reason: str | None) -> Added:
         if self._is_offer(id):
-            return self._accept(checks.memory_id(id), checked_reason(reason))
-        added = approval.approve(
-            self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
-        )
+            return self._accept(id, reason)
+        added = approval.approve(self.formation, self.scope, id, reason)
         if self.parts.profile_files.follow(self.scope.user_id):
             # What does not is nothing for a log: it names fields and what they say.
             _log.warning("what was proposed is approved, but the profile's file does not follow")
         return added
 
-    @whole_memory
-    def reject(self, id: int, *, reason: str | None = None) -> Proposal:
-        """Turn down what was proposed: it is forgotten, and not proposed again for long; what
-        another user offered cannot be offered again.
-
-        Raises:
-            ProposalNotFound: this user has no such proposal.
-            AlreadyDecided: it was approved or rejected before, or its time has passed.
-            PermissionMissing: an agent asks for what another user offers.
-        """
+    @implements(describe.reject)
+    def reject(self, id: int, reason: str | None) -> Proposal:
         if self._is_offer(id):
-            return self._turn_down(checks.memory_id(id), checked_reason(reason))
-        return approval.reject(
-            self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
-        )
+            return self._turn_down(id, reason)
+        return approval.reject(self.formation, self.scope, id, reason)
 
-    def _is_offer(self, id: int) -> bool:
-        proposal_id = checks.memory_id(id)
+    def _is_offer(self, proposal_id: int) -> bool:
         with self.database.read(self.scope.user_id) as view:
             return find_offer(view.connection, self.scope.user_id, proposal_id) is not None
 
@@ -142,92 +106,45 @@ class ProposalOperations(UserOperations):
         with self.database.write(self.scope.user_id) as writing:
             return sharing.reject(writing, self.scope, item_id, reason)
 
-    @within_categories
+    @implements(describe.link)
     @retried
     def link(self, id: int, with_user: str) -> Link:
-        """Offer a memory to another user, who sees it once they have accepted it.
-
-        They find the offer among their proposals. It is accepted at once where the operator has
-        approved that these two share, unless the other user blocks this one or turned it down.
-
-        Raises:
-            InvalidValue: with oneself, or too many links.
-            OfferRefused: they turned it down or block this user, or too much waits for them.
-            PermissionMissing: an agent asks, whose key does not have the permission to share.
-            MemoryNotFound, NotOwner, IllegalTransition.
-        """
-        item_id, viewer = checks.memory_id(id), checks.user_id(with_user)
         sharing.check_may_offer(self.scope)
-        approved = self._is_approved(viewer)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
-            return sharing.link(writing, self.scope, item_id, viewer, approved=approved)
+        approved = self._is_approved(with_user)
+        with self.database.write(self.scope.user_id, touching=[id]) as writing:
+            return sharing.link(writing, self.scope, id, with_user, approved=approved)
 
-    @within_categories
+    @implements(describe.unlink)
     @retried
-    def unlink(self, id: int, with_user: str | None = None) -> None:
-        """Take a shared memory out of one user's sight, or withdraw the offer of it. A viewer does
-        it for themselves, and then it cannot be offered to them again.
+    def unlink(self, id: int, with_user: str | None) -> None:
+        with self.database.write(self.scope.user_id, touching=[id]) as writing:
+            sharing.unlink(writing, self.scope, id, with_user)
 
-        Raises:
-            MemoryNotFound: no such memory, link or offer.
-            NotOwner, InvalidValue.
-        """
-        item_id = checks.memory_id(id)
-        viewer = None if with_user is None else checks.user_id(with_user)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
-            sharing.unlink(writing, self.scope, item_id, viewer)
-
-    @within_categories
+    @implements(describe.links)
     def links(self, id: int) -> tuple[Link, ...]:
-        """The users whom a memory of this user is shared with or only offered to, by name.
-
-        Raises:
-            MemoryNotFound, NotOwner.
-        """
-        item_id = checks.memory_id(id)
         with self.database.read(self.scope.user_id) as view:
-            item = lookup.read_item(view, self._audience(view), item_id)
+            item = lookup.read_item(view, self._audience(view), id)
             if item.user_id != self.scope.user_id:
                 raise NotOwner(
                     f"memory {item.id} is shared with you; only its owner sees with whom"
                 )
             return sharing.links(view, item)
 
-    @whole_memory
+    @implements(describe.block_sender)
     @retried
     def block_sender(self, sender: str) -> BlockedSender:
-        """Want nothing of another user: what they have offered and shared ends, and they can offer
-        nothing new. Doing it again changes nothing.
-
-        Raises:
-            InvalidValue: oneself, or too many.
-            PermissionMissing: an agent asks.
-        """
-        blocked = checks.user_id(sender)
         with self.database.write(self.scope.user_id) as writing:
-            return sharing.block_sender(writing, self.scope, blocked)
+            return sharing.block_sender(writing, self.scope, sender)
 
-    @whole_memory
+    @implements(describe.unblock_sender)
     @retried
     def unblock_sender(self, sender: str) -> None:
-        """Let another user offer memories again. What ended when they were blocked stays ended.
-
-        Raises:
-            InvalidValue: nobody can have that name.
-            PermissionMissing: an agent asks.
-        """
-        unblocked = checks.user_id(sender)
         sharing.check_decides(self.scope)
         with self.database.write(self.scope.user_id) as writing:
-            unblock(writing, unblocked)
+            unblock(writing, sender)
 
-    @whole_memory
+    @implements(describe.blocked_senders)
     def blocked_senders(self) -> tuple[BlockedSender, ...]:
-        """The users who can offer this one nothing, by name.
-
-        Raises:
-            PermissionMissing: an agent asks.
-        """
         sharing.check_decides(self.scope)
         with self.database.read(self.scope.user_id) as view:
             return blocked_by(view.connection, self.scope.user_id)
@@ -238,45 +155,25 @@ class ProposalOperations(UserOperations):
             return True
         return self.parts.access.current().approves_sharing(self.scope.user_id, viewer)
 
-    @whole_memory
+    @implements(describe.user_profile)
     def user_profile(self) -> Profile:
-        """The fields of the user's profile; edits of their ``USER.md`` are taken over first.
-
-        Raises:
-            InvalidValue: global memories have no profile.
-        """
         self._check_has_profile()
         user_id = self.scope.user_id
         problems = self.parts.profile_files.follow(user_id)
         return Profile(fields=read_fields(self.database, user_id), problems=problems)
 
-    @whole_memory
+    @implements(describe.update_user_profile)
     def update_user_profile(
-        self,
-        fields: Mapping[str, str | None],
-        *,
-        explicit: bool = False,
-        reason: str | None = None,
+        self, fields: Mapping[str, str | None], explicit: bool, reason: str | None
     ) -> ProfileUpdate:
-        """Set fields of the user's profile, such as name, city or tone; None removes one.
-
-        With ``explicit``, because the user said so themselves, all of it is stored. Otherwise a
-        field that touches something sensitive becomes a proposal (:meth:`approve`), and a wish
-        about tone or a goal waits until it is said again. Every field is checked before anything
-        is written. ``USER.md`` follows where there is one, or where the user's mirror is on.
-
-        Raises:
-            InvalidValue: a field or value is not allowed, or there would be too many.
-        """
         self._check_has_profile()
         changes = checked_changes(fields)
         for change in changes:
             check_harmless(change)
-        source = Source.USER_EXPLICIT if checks.flag("explicit", explicit) else Source.CONVERSATION
-        why = checked_reason(reason)
+        source = Source.USER_EXPLICIT if explicit else Source.CONVERSATION
         files, user_id = self.parts.profile_files, self.scope.user_id
         before = files.follow(user_id, [change.key for change in changes])
-        done = set_fields(self.formation, self.scope, changes, source, why)
+        done = set_fields(self.formation, self.scope, changes, source, reason)
         after = files.follow(user_id)
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
 

@@ -10,8 +10,8 @@ from ricordo import limits
 from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
 from ricordo.memories.sharing import decides
+from ricordo.model.fields import ANY
 from ricordo.model.vocabulary import ProposalState
-from ricordo.user_memory.proposals import ANY_STATE
 from ricordo.web.forms import Fields, Posted
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.rendering import PRIVATE, address, next_page
@@ -25,7 +25,7 @@ STATES: Final = {
     ProposalState.APPROVED.value: "Approved",
     ProposalState.REJECTED.value: "Rejected",
     ProposalState.EXPIRED.value: "Lapsed",
-    ANY_STATE: "All",
+    ANY: "All",
 }
 """The states to list, and their labels."""
 

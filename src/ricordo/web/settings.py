@@ -13,8 +13,8 @@ from ricordo import errors
 from ricordo.errors import EmbeddingError, InvalidValue, TargetRefused
 from ricordo.http.problems import status_of
 from ricordo.http.routing import lengthy
-from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange, EmbeddingStatus
-from ricordo.providers.embedding_choice import LOCAL, NONE, PRESETS, PROVIDERS, EmbeddingTest
+from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange, EmbeddingStatus, EmbeddingTest
+from ricordo.providers.embedding_choice import LOCAL, NONE, PRESETS, PROVIDERS
 from ricordo.web.forms import Posted, whole_number
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.rendering import PRIVATE

@@ -1,21 +1,19 @@
 """Checkpoints: states that programs save per conversation."""
 
-import json
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, Header, Query, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
 from ricordo.errors import CheckpointNotFound, Conflict
 from ricordo.http.auth import Acting
 from ricordo.http.examples import NOT_CHANGED, showing
-from ricordo.http.problems import PreconditionFailed, documented, says_json
+from ricordo.http.operations import read_json
+from ricordo.http.problems import PreconditionFailed, documented
 from ricordo.http.responses import answer, check_match, is_among, nothing, tag, unchanged
 from ricordo.http.routing import router_for
-from ricordo.http.schemas import IfMatch, IfNoneMatch, PageRequest, ThreadName
-from ricordo.model.record import Page
+from ricordo.http.schemas import IfMatch, IfNoneMatch, ThreadName
 from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.user_memory import UserMemory
 
@@ -48,29 +46,10 @@ UnlessThere = Annotated[
 
 async def _state(request: Request) -> object:
     """The body. FastAPI takes a JSON null for a missing body, but null is a valid state."""
-    if not says_json(request):
-        raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "not JSON"}])
-    try:
-        return json.loads(await request.body())
-    except json.JSONDecodeError as problem:
-        raise _not_json(problem.msg) from None
-    except (ValueError, RecursionError) as problem:
-        raise _not_json(str(problem)) from None
-
-
-def _not_json(why: str) -> RequestValidationError:
-    return RequestValidationError(
-        [{"type": "json_invalid", "loc": ("body", 0), "msg": why, "ctx": {"error": why}}]
-    )
+    return read_json(request, await request.body())
 
 
 State = Annotated[Any, Depends(_state)]
-
-
-@router.get("", response_model=Page[CheckpointInfo])
-def list_checkpoints(query: Annotated[PageRequest, Query()], user: Acting) -> Response:
-    """List what the user's programs have saved, the latest first, without the states."""
-    return answer(user.checkpoints(**query.given()))
 
 
 @router.get("/{thread:path}", response_model=Checkpoint, responses={**_SAVED, **NOT_CHANGED})

@@ -1,0 +1,21 @@
+"""The routes of the API."""
+
+from fastapi import APIRouter
+
+from ricordo.http import admin, chat, checkpoints, health, manual, tools, transfer
+from ricordo.http.operations import routers
+
+
+def all_routers() -> tuple[APIRouter, ...]:
+    """In the order of the OpenAPI document."""
+    return (
+        *routers(),
+        tools.router,
+        checkpoints.router,
+        transfer.router,
+        chat.router,
+        admin.router,
+        admin.keys_router,
+        manual.router,
+        health.router,
+    )

@@ -1,0 +1,1 @@
+"""One description of each operation, from which every surface is derived."""

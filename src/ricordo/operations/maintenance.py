@@ -1,0 +1,278 @@
+"""Maintenance of one user: upkeep, activity, embeddings, the mirror, import and export."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from ricordo import limits
+from ricordo.model.activity import ActivityEvent, Counters, DayActivity
+from ricordo.model.embedding import (
+    EmbeddingBackfill,
+    EmbeddingChange,
+    EmbeddingState,
+    EmbeddingStatus,
+    EmbeddingTest,
+)
+from ricordo.model.fields import AsGiven, FilePath, Flag, Integer, OneOf, Text
+from ricordo.model.record import Page
+from ricordo.model.reports import (
+    ConsolidationReport,
+    ImportReport,
+    MirrorReport,
+    MirrorStatus,
+    RoundReport,
+)
+from ricordo.operations.operation import Catalogue
+from ricordo.operations.parameters import (
+    Confirm,
+    DailyDays,
+    Days,
+    DryRun,
+    Ids,
+    PageCursor,
+    PageLimit,
+)
+
+overview = Catalogue("Overview and upkeep")
+embeddings = Catalogue("Settings")
+transfer = Catalogue("Export and import")
+
+Progress: TypeAlias = Callable[[int, int], None]
+IMPORT_FORMATS = ("auto", "ricordo", "mem0", "chatgpt", "claude", "keyvalue", "markdown")
+PathOf = Annotated[str | Path, FilePath(about="The file.")]
+Provider = Text(
+    limits.MAX_REFERENCE_CHARS,
+    about="local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default.",
+    example="local",
+    metavar="NAME",
+)
+ModelName = Annotated[
+    str | None, AsGiven(about="Default: the provider's usual one.", metavar="NAME")
+]
+BaseUrl = Annotated[str | None, AsGiven(about="Address, up to before /embeddings.", metavar="URL")]
+ApiKeyText = Annotated[str | None, AsGiven(about="Stored encrypted, and never shown again.")]
+Dimensions = Annotated[
+    int | None, Integer(1, limits.MAX_VECTOR_WIDTH, about="How wide vectors are.")
+]
+
+
+@overview("POST /v1/upkeep upkeep", is_lengthy=True)
+def upkeep() -> RoundReport:
+    """Do this user's round of upkeep now: forget what is not used, trim, ask for vectors.
+
+    What takes longer (consolidation, insights, relations) is queued for a job. The round that
+    comes by itself every day does the same.
+    """
+
+
+@overview("POST /v1/consolidate consolidate", is_lengthy=True)
+def consolidate(*, dry_run: DryRun = False) -> ConsolidationReport:
+    """Merge what says the same, replace what is outdated, link what belongs together.
+
+    Each pair of memories is looked at once in 14 days, and so many a day
+    (``consolidation_daily_pairs``). ``dry_run`` says what would be done without a language
+    model, and does nothing. Anything that was done can be undone (:meth:`undo`).
+
+    Raises:
+        InvalidValue: global memories are not consolidated.
+        LanguageModelError: the model could not answer; what was decided without it is done.
+    """
+
+
+@overview("GET /v1/events list_events")
+def events(
+    *, limit: PageLimit = limits.DEFAULT_PAGE_ITEMS, cursor: PageCursor = None
+) -> Page[ActivityEvent]:
+    """The steps of background work for this user, the latest first.
+
+    Raises:
+        InvalidCursor: the cursor was not given out by this call.
+    """
+
+
+@overview("GET /v1/counters read_counters")
+def counters(*, days: Days = None) -> Counters:
+    """How many memories this user has and how often things happened.
+
+    ``days`` counts only the last ones, today included.
+    """
+
+
+@overview("GET /v1/activity/daily read_daily")
+def daily(*, days: DailyDays = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
+    """What happened on each of the last days (UTC): every one of them, today last.
+
+    It counts this user's own memories. Recalls are written with some delay: those of the last
+    minute may still be missing.
+
+    Raises:
+        InvalidValue: so many days are not allowed.
+    """
+
+
+@embeddings("GET /v1/settings/embeddings read_embeddings")
+def embedding_status() -> EmbeddingStatus:
+    """Where the vectors are made, who decided that, and how far it has come."""
+
+
+@embeddings("POST /v1/settings/embeddings/states read_embedding_states", within_categories=True)
+def embedding_states(ids: Ids) -> tuple[EmbeddingState, ...]:
+    """How far the vector of each of these memories has come, in the order of the ids.
+
+    What does not exist or is another user's is left out, and what has no vector where none are
+    made. Of memories that others share, only
+    the state is shown, not where their owner has vectors made.
+
+    Raises:
+        InvalidValue: something that is no id, or too many.
+    """
+
+
+@embeddings("POST /v1/settings/embeddings/test test_embeddings", is_lengthy=True)
+def test_embeddings(
+    provider: Annotated[str | None, Provider] = None,
+    *,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKeyText = None,
+    dimensions: Dimensions = None,
+) -> EmbeddingTest:
+    """Call the endpoint and say how wide and how fast it answers, or what is wrong.
+
+    Without arguments the present provider is tried, otherwise the one that is named. Nothing
+    is stored.
+
+    Raises:
+        InvalidValue: a value is not allowed; the message says what is.
+    """
+
+
+@embeddings("PUT /v1/settings/embeddings set_embeddings", is_lengthy=True)
+def set_embeddings(
+    provider: Annotated[str, Provider],
+    *,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKeyText = None,
+    dimensions: Dimensions = None,
+    confirm: Confirm = False,
+) -> EmbeddingChange:
+    """Choose where this user's vectors are made, in place of the store's way.
+
+    Without ``confirm`` nothing is changed, and the answer says how many vectors would have to
+    be computed again and whether the endpoint answers. With it, the choice holds at once;
+    vectors of another model are dropped, and a job computes them again. The key is stored
+    encrypted and never shown again, so it has to be given with every change. ``default`` goes
+    back to the store's way.
+
+    Raises:
+        InvalidValue: a value is not allowed; the message says what is.
+        TargetRefused: the address is inside the operator's network.
+        Conflict: the operator has chosen for everybody.
+        EmbedderRefused: the key cannot be encrypted, because its secret key cannot be read.
+    """
+
+
+@embeddings("DELETE /v1/settings/embeddings reset_embeddings")
+def reset_embeddings(*, confirm: Confirm = False) -> EmbeddingChange:
+    """Go back to the store's way of making vectors; see :meth:`set_embeddings`.
+
+    Raises:
+        Conflict: the operator has chosen for everybody.
+    """
+
+
+@embeddings("POST /v1/settings/embeddings/rebuild rebuild_embeddings")
+def rebuild_embeddings(*, confirm: Confirm = False) -> EmbeddingChange:
+    """Compute all vectors again with the present model.
+
+    Without ``confirm`` nothing is changed, and the answer says how many they are.
+
+    Raises:
+        Conflict: nothing makes vectors here.
+        EmbeddingError, InvalidInput: the present settings cannot be used.
+    """
+
+
+@embeddings("POST /v1/settings/embeddings/backfill backfill_embeddings")
+def backfill_embeddings() -> EmbeddingBackfill:
+    """Ask again for vectors that were given up or are of another model; a job makes them.
+
+    Raises:
+        Conflict: nothing makes vectors here.
+        EmbeddingError, InvalidInput: the present settings cannot be used.
+    """
+
+
+@embeddings("POST /v1/settings/embeddings/fill fill_embeddings", is_lengthy=True, answers="made")
+def fill_embeddings(*, progress: Progress | None = None) -> int:
+    """Make the vectors that wait now, in this thread; how many were made.
+
+    ``progress`` is called with the number done and the total. It can be stopped anywhere
+    and goes on with the next call, or with the job that does the same.
+
+    Raises:
+        EmbeddingError, InvalidInput: the embedder does not do it; what was made is kept.
+    """
+
+
+@overview()
+def sync_mirror(
+    *,
+    allow_deletes: Annotated[
+        bool, Flag(about="Also take over a file that has lost many of its lines, or its end.")
+    ] = False,
+) -> MirrorReport:
+    """Apply the edits of MEMORY.md, then rewrite it and the daily logs.
+
+    The first time switches the mirror on. ``allow_deletes`` also takes over a file that has
+    lost many of its lines, or its end.
+
+    Raises:
+        FilesUnavailable: there is no folder for files, or one cannot be written.
+        InvalidValue: global memories have no files.
+    """
+
+
+@overview()
+def mirror_status() -> MirrorStatus:
+    """Whether there is a mirror, how far it is, and what its last problems were."""
+
+
+@transfer()
+def export_lines() -> Iterator[str]:
+    """Everything of this user's as JSON Lines, from one consistent state.
+
+    Raises:
+        UserNotFound: nothing is stored for this user.
+    """
+
+
+@transfer()
+def export(path: PathOf) -> int:
+    """Write everything of this user's to a JSON Lines file; the number of lines.
+
+    The file appears whole or not at all.
+
+    Raises:
+        UserNotFound: nothing is stored for this user.
+    """
+
+
+@transfer()
+def import_file(
+    path: PathOf,
+    *,
+    format: Annotated[
+        str, OneOf(IMPORT_FORMATS, about="What the file is.", metavar="NAME")
+    ] = "auto",
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring in a ricordo export, or what another system exported.
+
+    Formats: ``auto ricordo mem0 chatgpt claude keyvalue markdown``. The whole file is checked
+    before anything is written. Bringing in the same file again changes nothing.
+
+    Raises:
+        ImportFailed: the file cannot be read as what it should be; the message says where.
+    """

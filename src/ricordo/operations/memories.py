@@ -1,0 +1,354 @@
+"""Memories: adding, reading and changing them; themes and the change feed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Unpack
+
+from ricordo import limits
+from ricordo.model.draft import FIELD_NAMES, Content, DraftFields, NewMemory, draft_schema
+from ricordo.model.fields import Choice, Flag, Integer, Listed, Parsed, Text, Theme
+from ricordo.model.filters import Filters, Order, SortColumn
+from ricordo.model.item import Added, Change, Changes, Item, Lineage
+from ricordo.model.item import Theme as ThemeRecord
+from ricordo.model.record import Page
+from ricordo.model.vocabulary import ContextPolicy
+from ricordo.operations.operation import Catalogue
+from ricordo.operations.parameters import (
+    BeforeTime,
+    ChangeLimit,
+    Expected,
+    Ids,
+    IncludeDeleted,
+    InOrder,
+    MemoryId,
+    PageCursor,
+    PageLimit,
+    Reason,
+    SortBy,
+)
+
+memory = Catalogue("Memories")
+change = Catalogue("Changes of memories")
+feed = Catalogue("Themes and changes")
+
+_DRAFT = Parsed(NewMemory.parse, draft_schema)
+_MERGED = Parsed(NewMemory.parse, Text(limits.MAX_CONTENT_CHARS).schema)
+
+
+def merged(given: Mapping[str, Any]) -> NewMemory:
+    """What several memories become, of the arguments of ``merge``.
+
+    Raises:
+        UnknownField, InvalidValue.
+    """
+    clean = merge.accept(given)
+    draft = {name: value for name, value in clean.items() if name in FIELD_NAMES}
+    content: NewMemory = draft.pop("content")
+    return replace(content, **draft)
+
+
+@memory("POST /v1/memories add_memory", within_categories=True, creates=True)
+def add(
+    content: Content,
+    *,
+    supersedes: Annotated[
+        int | None,
+        Integer(1, limits.MAX_ID, about="The memory whose place it takes.", metavar="ID"),
+    ] = None,
+    reason: Reason = None,
+    **draft: Unpack[DraftFields],
+) -> Added:
+    """Remember something.
+
+    The same text in the same theme is not written twice; the memory that is there counts as
+    recalled. With a ``key``, what had that key is updated. With ``supersedes``, the memory of
+    that id is closed and kept as history, and what is not given (theme, type, key, tags,
+    importance, pin) is taken from it.
+
+    Raises:
+        InvalidValue: a value is not allowed; the message says what is.
+        MemoryNotFound, NotOwner, IllegalTransition: about the memory to supersede.
+        CategoryNotAllowed: its theme is out of this scope's reach.
+        ScopeWidened: it names another agent, thread, run, actor or role than the scope.
+    """
+
+
+@memory("POST /v1/memories/batch add_memories", within_categories=True)
+def add_many(
+    memories: Annotated[
+        Iterable[NewMemory | Mapping[str, Any] | str],
+        Listed(_DRAFT, limits.MAX_BULK_ITEMS, about="What to keep, in order."),
+    ],
+    *,
+    reason: Reason = None,
+) -> tuple[Added, ...]:
+    """Add many memories, one transaction per batch; the result of each, in order.
+
+    Every value is checked before anything is written. What can only be checked against what is
+    stored (a keyed statement that begins before the one it updates) stops its own batch. What
+    is there already counts as recalled.
+
+    Raises:
+        InvalidValue, UnknownField: one of them is not allowed; nothing of its batch is stored.
+        CategoryNotAllowed: the theme of one is out of this scope's reach; nothing is stored.
+        ScopeWidened: one names another agent, thread, run, actor or role than the scope.
+    """
+
+
+@memory("GET /v1/memories list_memories", name="list", within_categories=True)
+def list_memories(
+    *,
+    sort: SortBy = SortColumn.CREATED_AT,
+    order: InOrder = Order.DESCENDING,
+    limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
+    cursor: PageCursor = None,
+    **filters: Unpack[Filters],
+) -> Page[Item]:
+    """A page of memories, newest first unless sorted otherwise.
+
+    The filters are the fields of ``ItemFilter``, e.g. ``theme="work"``, ``contains="tea"``,
+    ``status="any"``. Unknown ones are refused.
+
+    Raises:
+        UnknownField, InvalidValue: a filter does not exist or has a value that is not allowed.
+        InvalidCursor: the cursor is from a list in another order.
+        CategoryNotAllowed: a theme that this scope does not reach.
+    """
+
+
+@memory("POST /v1/memories/get get_memories", within_categories=True)
+def get_many(ids: Ids, *, include_deleted: IncludeDeleted = False) -> tuple[Item, ...]:
+    """Those of some memories that ``get`` would find, in the order of the ids, each once.
+
+    What does not exist, has expired or is another user's is left out.
+
+    Raises:
+        InvalidValue: something that is no id, or too many.
+    """
+
+
+@memory("GET /v1/memories/{id} get_memory", within_categories=True)
+def get(id: MemoryId, *, include_deleted: IncludeDeleted = False) -> Item:
+    """One memory.
+
+    Raises:
+        MemoryNotFound: there is none, it has expired, or it is another user's.
+    """
+
+
+@memory("GET /v1/memories/{id}/history memory_history", within_categories=True)
+def history(id: MemoryId, *, limit: ChangeLimit = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
+    """What happened to a memory, oldest first; also for one that was purged.
+
+    Raises:
+        MemoryNotFound: this user never had to do with such a memory.
+    """
+
+
+@memory("GET /v1/memories/{id}/lineage memory_lineage", within_categories=True)
+def lineage(id: MemoryId) -> Lineage:
+    """What took the place of a memory, whose place it took, and what ``undo`` would take back.
+
+    Also of one that was forgotten or has expired. What this scope does not reach is not named.
+    Memories that others share have no history here.
+
+    Raises:
+        MemoryNotFound: there is none, or it is another user's.
+    """
+
+
+@change("POST /v1/memories/{id}/archive archive_memory", within_categories=True)
+def archive(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
+    """Put a memory aside: kept, and out of reads unless asked for.
+
+    With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
+    Raises:
+        Changed: it is in another state by now.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/{id}/restore restore_memory", within_categories=True)
+def restore(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
+    """Bring back an archived or forgotten memory.
+
+    With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
+    Raises:
+        Changed: it is in another state by now.
+        Occupied: its key or text was taken by another active memory.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/{id}/pin pin_memory", within_categories=True)
+def pin(
+    id: MemoryId,
+    pinned: Annotated[bool, Flag(about="False: take the mark away.")] = True,
+    *,
+    expected_updated_at: Expected = None,
+) -> Item:
+    """Mark a memory as one to keep, or take the mark away.
+
+    With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
+    Raises:
+        Changed: it is in another state by now.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/{id}/verify verify_memory", within_categories=True)
+def verify(id: MemoryId, *, expected_updated_at: Expected = None) -> Item:
+    """Note that a memory was found to be still true.
+
+    With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
+    Raises:
+        Changed: it is in another state by now.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/{id}/undo undo_change", within_categories=True)
+def undo(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
+    """Bring a superseded or merged memory back, or take back the last update of a keyed one.
+
+    A replacement is undone by naming either side of it; the memory that came back is returned.
+    With ``expected_updated_at`` only if the one that is named has this ``updated_at``.
+
+    Raises:
+        Changed: it is in another state by now.
+        NothingToUndo: nothing of the kind happened to it.
+        Occupied: its key or text was taken by another active memory.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change(
+    "DELETE /v1/memories/{id} forget_memory",
+    "POST /v1/memories/forget forget_key",
+    within_categories=True,
+)
+def forget(
+    id: Annotated[
+        int | None, Integer(1, limits.MAX_ID, about="The memory.", example=7, metavar="ID")
+    ] = None,
+    *,
+    key: Annotated[
+        str | None,
+        Text(
+            limits.MAX_KEY_CHARS,
+            about="Instead of an id: whatever has this key.",
+            example="favourite drink",
+            metavar="NAME",
+        ),
+    ] = None,
+    theme: Annotated[
+        str | None, Theme(about="Only the key in this theme.", example="drinks")
+    ] = None,
+    reason: Reason = None,
+    expected_updated_at: Expected = None,
+) -> tuple[Item, ...]:
+    """Soft-delete a memory by id, or what has a key (in one theme, or in all).
+
+    It is gone from every read, can be restored for a while, and is then removed for good. By id
+    with ``expected_updated_at`` only in the state that has this ``updated_at``.
+
+    Raises:
+        InvalidValue: neither or both of id and key, or what belongs to the other one.
+        Changed: it is in another state by now.
+        CategoryNotAllowed: a theme that this scope does not reach.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/merge merge_memories", within_categories=True, creates=True)
+def merge(
+    ids: Annotated[
+        Iterable[int],
+        Listed(
+            Integer(1, limits.MAX_ID),
+            limits.MAX_MERGED_ITEMS,
+            minimum=2,
+            distinct=True,
+            about="The memories to merge.",
+            example=[7, 9],
+        ),
+    ],
+    content: Annotated[str | NewMemory | Mapping[str, Any], _MERGED],
+    *,
+    reason: Reason = None,
+    **draft: Unpack[DraftFields],
+) -> Added:
+    """Put one memory in the place of several, which are kept as history.
+
+    What is not given is taken from them where they agree; tags are put together.
+
+    Raises:
+        InvalidValue: fewer than two memories, or too many.
+        MemoryNotFound, NotOwner, IllegalTransition: about the memories to merge.
+        CategoryNotAllowed: the theme of the new one is out of this scope's reach.
+    """
+
+
+@change("POST /v1/memories/purge purge_memories", answers="purged")
+def purge(*, before_time: BeforeTime = False) -> int:
+    """Remove forgotten memories for good whose time has come; how many there were.
+
+    ``before_time`` removes every forgotten memory at once. History keeps that they existed.
+    """
+
+
+@feed("GET /v1/themes list_themes", within_categories=True)
+def themes() -> tuple[ThemeRecord, ...]:
+    """The headings with the number of active memories under each, most used first."""
+
+
+@feed("PATCH /v1/themes/{theme} describe_theme", within_categories=True)
+def describe_theme(
+    theme: Annotated[str, Theme(about="The theme, in any spelling.", example="drinks")],
+    *,
+    display_name: Annotated[
+        str | None,
+        Text(limits.MAX_THEME_CHARS, about="What it is called.", example="Food and drink"),
+    ] = None,
+    description: Annotated[
+        str | None,
+        Text(limits.MAX_THEME_DESCRIPTION_CHARS, is_optional=True, about="What belongs under it."),
+    ] = None,
+    context: Annotated[
+        ContextPolicy | str | None,
+        Choice(ContextPolicy, about="What prompts show of it.", example="all", metavar="POLICY"),
+    ] = None,
+    rag_length: Annotated[
+        int | None,
+        Integer(1, limits.MAX_RAG_LENGTH, about="How many of its memories prompts show."),
+    ] = None,
+) -> ThemeRecord:
+    """Change a theme's name, description and context policy.
+
+    What the policy file says of it overrides them, also in the answer.
+
+    Raises:
+        ThemeNotFound: this user has no such theme.
+        CategoryNotAllowed: this scope does not reach it.
+    """
+
+
+@feed("GET /v1/changes list_changes")
+def changes(
+    since: Annotated[
+        int,
+        Integer(0, limits.MAX_ID, about="The last revision that you know of.", metavar="REVISION"),
+    ] = 0,
+    *,
+    limit: ChangeLimit = limits.DEFAULT_CHANGES,
+) -> Changes:
+    """What happened after a revision, oldest first."""
+
+
+@feed("GET /v1/revision get_revision", answers="revision")
+def revision() -> int:
+    """The position of this user's change feed: one more with each change of a memory."""

@@ -1,0 +1,95 @@
+"""Parameters that several operations share."""
+
+from collections.abc import Iterable
+from typing import Annotated, TypeAlias
+
+from ricordo import limits
+from ricordo.model.fields import (
+    AsGiven,
+    Choice,
+    Flag,
+    Integer,
+    Listed,
+    Moment,
+    Number,
+    Question,
+    Reference,
+    Text,
+    When,
+)
+from ricordo.model.filters import Order, SortColumn
+
+_COUNT = "How many entries at most."
+
+MemoryId: TypeAlias = Annotated[
+    int, Integer(1, limits.MAX_ID, about="The memory.", example=7, metavar="ID")
+]
+Ids: TypeAlias = Annotated[
+    Iterable[int],
+    Listed(
+        Integer(1, limits.MAX_ID),
+        limits.MAX_PAGE_ITEMS,
+        about="The memories.",
+        example=[7, 9],
+        metavar="ID",
+    ),
+]
+Reason: TypeAlias = Annotated[
+    str | None,
+    Text(
+        limits.MAX_REASON_CHARS,
+        is_optional=True,
+        about="Why; kept in the history.",
+        example="asked for it",
+    ),
+]
+Expected: TypeAlias = Annotated[
+    When | None, Moment(about="Only if it was last changed exactly then (its updated_at).")
+]
+IncludeDeleted: TypeAlias = Annotated[bool, Flag(about="Also what was forgotten.")]
+BeforeTime: TypeAlias = Annotated[
+    bool, Flag(about="Everything that was forgotten, not only what is due.")
+]
+DryRun: TypeAlias = Annotated[bool, Flag(about="Say what would be done, and do nothing.")]
+Confirm: TypeAlias = Annotated[
+    bool, Flag(about="Do it. Otherwise the answer says what it would mean.")
+]
+SortBy: TypeAlias = Annotated[
+    SortColumn | str, Choice(SortColumn, about="What to sort by.", metavar="COLUMN")
+]
+InOrder: TypeAlias = Annotated[Order | str, Choice(Order, about="asc or desc.", metavar="ORDER")]
+PageLimit: TypeAlias = Annotated[int, Integer(1, limits.MAX_PAGE_ITEMS, about=_COUNT)]
+ChangeLimit: TypeAlias = Annotated[int, Integer(1, limits.MAX_CHANGES, about=_COUNT)]
+ResultLimit: TypeAlias = Annotated[int, Integer(1, limits.MAX_RESULTS, about=_COUNT)]
+PageCursor: TypeAlias = Annotated[
+    str | None, AsGiven(about="Where to go on: next_cursor of the page before.")
+]
+Query: TypeAlias = Annotated[
+    str,
+    Question(
+        about="What to look for; * is everything, newest first.", example="what does she drink"
+    ),
+]
+Threshold: TypeAlias = Annotated[
+    float | None, Number(0, 1, about="Only what is at least this sure to be an answer: 0 to 1.")
+]
+Explain: TypeAlias = Annotated[bool, Flag(about="Show every part of every score.")]
+Agent: TypeAlias = Annotated[
+    str | None,
+    Reference(
+        about="Who asks; it gets what it may read. A key of an agent says so itself.",
+        example="planner",
+    ),
+]
+ThreadName: TypeAlias = Annotated[
+    str, Reference(about="The conversation.", example="monday", completes="thread")
+]
+OptionalThread: TypeAlias = Annotated[
+    str | None, Reference(about="The conversation.", example="monday", completes="thread")
+]
+Days: TypeAlias = Annotated[
+    int | None, Integer(1, limits.MAX_RECENCY_DAYS, about="Only the last ones, today included.")
+]
+DailyDays: TypeAlias = Annotated[
+    int, Integer(1, limits.MAX_DAILY_DAYS, about="How many days, today included.")
+]
