@@ -9,10 +9,10 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.derived import Given, command_of, options_of
+from ricordo.cli.json_answers import DeletedCheckpoint
 from ricordo.cli.options import STANDARD_STREAM, Owner
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_user
-from ricordo.cli.shapes import DeletedCheckpoint
 from ricordo.cli.tables import table
 from ricordo.errors import InvalidValue
 from ricordo.operations import conversations as describe

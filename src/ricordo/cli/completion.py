@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final, get_type_hints
 import typer
 
 from ricordo.cli.commands import Command, Group, Topics, expanded, made
+from ricordo.cli.json_answers import CompletionInstalled, CompletionScript
 from ricordo.cli.options import AsJson, completing, words
 from ricordo.cli.render import answer
-from ricordo.cli.shapes import CompletionInstalled, CompletionScript
 from ricordo.errors import InvalidInput
 from ricordo.model import checks
 

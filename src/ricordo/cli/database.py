@@ -12,10 +12,16 @@ import typer
 from ricordo.cli import tables
 from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import CONFLICT
+from ricordo.cli.json_answers import (
+    ConvertedDatabase,
+    GrantedRole,
+    Migrated,
+    PrintedGrant,
+    Versions,
+)
 from ricordo.cli.options import Store, Yes
 from ricordo.cli.render import TableListing, answer, confirm, working
 from ricordo.cli.session import is_made, open_store, untouched_database
-from ricordo.cli.shapes import ConvertedDatabase, GrantedRole, Migrated, PrintedGrant, Versions
 from ricordo.errors import DatabaseTooOld, InvalidValue, StorageUnavailable
 from ricordo.operations import store as describe
 from ricordo.version import __version__

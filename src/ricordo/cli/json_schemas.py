@@ -18,7 +18,7 @@ from typing import (
     is_typeddict,
 )
 
-from ricordo.cli import shapes
+from ricordo.cli import json_answers
 from ricordo.cli.app import topics
 from ricordo.cli.checks import CheckFinding
 from ricordo.cli.commands import by_words
@@ -128,9 +128,9 @@ def _lines(**types: Any) -> JsonAnswer:
 _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     "add": JsonAnswer({"": Added, "with `--batch`": tuple[Added, ...]}),
     "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
-    "purge": _one(shapes.Purged),
-    "unlink": _one(shapes.Unlinked),
-    "senders unblock": _one(shapes.Unblocked),
+    "purge": _one(json_answers.Purged),
+    "unlink": _one(json_answers.Unlinked),
+    "senders unblock": _one(json_answers.Unblocked),
     "observe": JsonAnswer({"": Observed, "with `--form`": ObservedAndFormed}),
     "chat": JsonAnswer(
         {
@@ -139,36 +139,36 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
             "for `/prompt`": Context,
             "for `/window`": Window,
             "for `/forget`": tuple[Item, ...],
-            "for `/help`": shapes.ChatHelp,
-            "for what went wrong": shapes.ChatComplaint,
+            "for `/help`": json_answers.ChatHelp,
+            "for what went wrong": json_answers.ChatComplaint,
         },
         on_lines=True,
     ),
-    "checkpoint delete": _one(shapes.DeletedCheckpoint),
+    "checkpoint delete": _one(json_answers.DeletedCheckpoint),
     "tools list": JsonAnswer(
-        {"": tuple[shapes.ShownTool, ...], "with `--form`": tuple[dict[str, Any], ...]}
+        {"": tuple[json_answers.ShownTool, ...], "with `--form`": tuple[dict[str, Any], ...]}
     ),
     "tools call": _one(dict[str, Any]),
-    "tools guide": _one(shapes.ToolGuide),
+    "tools guide": _one(json_answers.ToolGuide),
     "init": _one(HomeReport),
     "mirror watch": _lines(whenever_something_was_done=MirrorReport),
     "export": JsonAnswer(
-        {"to a file": shapes.Exported},
+        {"to a file": json_answers.Exported},
         instead="To standard output it writes the export itself, which is JSON Lines with and"
         " without `--json`: [its format](../howto/import-export.md).",
     ),
     "serve": _lines(
         for_the_first_key_on_a_terminal=CreatedKey,
-        for_the_first_key_elsewhere=shapes.KeyFile,
-        when_it_listens=shapes.Serving,
-        when_it_stopped=shapes.ServingEnded,
+        for_the_first_key_elsewhere=json_answers.KeyFile,
+        when_it_listens=json_answers.Serving,
+        when_it_stopped=json_answers.ServingEnded,
     ),
     "mcp": JsonAnswer({}, instead="It speaks the Model Context Protocol, which is JSON-RPC."),
-    "jobs run": _one(shapes.JobsRun),
-    "jobs retry": _one(shapes.JobRetried),
-    "jobs cancel": _one(shapes.JobCancelled),
+    "jobs run": _one(json_answers.JobsRun),
+    "jobs retry": _one(json_answers.JobRetried),
+    "jobs cancel": _one(json_answers.JobCancelled),
     "keys check": _one(ApiKey),
-    "worker": _lines(when_it_begins=shapes.Working, when_it_stopped=shapes.WorkEnded),
+    "worker": _lines(when_it_begins=json_answers.Working, when_it_stopped=json_answers.WorkEnded),
     "celery worker": JsonAnswer(
         {}, instead="It writes its log until stopped, and has no `--json`."
     ),
@@ -179,19 +179,21 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     "embeddings backfill": _one(VectorsAsked),
     "backup check": _one(BackupReport),
     "backup restore": _one(RestoreReport),
-    "reindex": _one(shapes.Reindexed),
-    "migrate": _one(shapes.Migrated),
-    "database encrypt": _one(shapes.ConvertedDatabase),
-    "database decrypt": _one(shapes.ConvertedDatabase),
-    "database rekey": _one(shapes.ConvertedDatabase),
-    "database grant": JsonAnswer({"": shapes.GrantedRole, "with `--print`": shapes.PrintedGrant}),
+    "reindex": _one(json_answers.Reindexed),
+    "migrate": _one(json_answers.Migrated),
+    "database encrypt": _one(json_answers.ConvertedDatabase),
+    "database decrypt": _one(json_answers.ConvertedDatabase),
+    "database rekey": _one(json_answers.ConvertedDatabase),
+    "database grant": JsonAnswer(
+        {"": json_answers.GrantedRole, "with `--print`": json_answers.PrintedGrant}
+    ),
     "doctor": _one(tuple[CheckFinding, ...]),
     "bench recall": JsonAnswer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),
     "bench speed": _one(FigureReport),
     "completion": JsonAnswer(
-        {"": shapes.CompletionScript, "with `--install`": shapes.CompletionInstalled}
+        {"": json_answers.CompletionScript, "with `--install`": json_answers.CompletionInstalled}
     ),
-    "version": _one(shapes.Versions),
+    "version": _one(json_answers.Versions),
 }
 """Commands that answer something else than the result of their operation."""
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from ricordo.cli import tables
 from ricordo.cli.derived import Given, command_of, options_of
+from ricordo.cli.json_answers import Unblocked, Unlinked
 from ricordo.cli.options import Acting, Actor, Owner
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_user
-from ricordo.cli.shapes import Unblocked, Unlinked
 from ricordo.model.vocabulary import LinkState
 from ricordo.operations import proposals as describe
 

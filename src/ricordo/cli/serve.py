@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from ricordo.cli.json_answers import KeyFile, Serving, ServingEnded
 from ricordo.cli.options import Place, Store, UserOption, completing, words
 from ricordo.cli.render import answer
 from ricordo.cli.session import is_debugging
-from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
 from ricordo.errors import InvalidInput, needs_extra
 from ricordo.model.vocabulary import ToolSet
 

@@ -10,6 +10,7 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.derived import Given, command_of, options_of
+from ricordo.cli.json_answers import Exported
 from ricordo.cli.options import (
     DEFAULT_USER,
     STANDARD_STREAM,
@@ -21,7 +22,6 @@ from ricordo.cli.options import (
 )
 from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
 from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
-from ricordo.cli.shapes import Exported
 from ricordo.errors import InvalidValue, RicordoError
 from ricordo.operations import maintenance as describe
 

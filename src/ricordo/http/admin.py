@@ -10,8 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Calling, GatedRoute, Managing, ReadingAll, check_may_give
 from ricordo.http.files import LinesResponse, received_file
 from ricordo.http.responses import answer
-from ricordo.http.routing import router_for, run_lengthy
-from ricordo.http.schemas import RequestBody
+from ricordo.http.routing import RequestBody, router_for, run_lengthy
 from ricordo.http.transfer import FILE, LINES
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import CreatedKey

@@ -12,8 +12,7 @@ from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.operations import read_json
 from ricordo.http.problems import PreconditionFailed, documented
 from ricordo.http.responses import answer, check_match, is_among, nothing, tag, unchanged
-from ricordo.http.routing import router_for
-from ricordo.http.schemas import IfMatch, IfNoneMatch, ThreadName
+from ricordo.http.routing import IfMatch, IfNoneMatch, ThreadName, router_for
 from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.user_memory import UserMemory
 

@@ -28,12 +28,10 @@ from ricordo.model.job import Job
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Permission
-from ricordo.operations import conversations, maintenance, memories, proposals, recall, store
+from ricordo.operations import memories
 from ricordo.operations.operation import STORE_OPERATIONS, USER_OPERATIONS, Operation, Route
 from ricordo.tools.answers import added_by_agent
 from ricordo.user_memory import UserMemory
-
-assert conversations and maintenance and memories and proposals and recall and store
 
 EXPECTED: Final = "expected_updated_at"
 _IN_QUERY: Final = ("GET", "DELETE")

@@ -1,15 +1,15 @@
-"""What all API routes share: routers, query-parameter checks and threads for slow endpoints."""
+"""What API routes share: routers, bodies and query strings, and threads for slow endpoints."""
 
 import functools
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, ParamSpec, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, ParamSpec, TypeVar, get_args, get_origin
 
 import anyio.to_thread
 from anyio.lowlevel import RunVar
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Path, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from ricordo.errors import InvalidValue, UnknownField
 from ricordo.http.auth import Calling, GatedRoute
@@ -17,6 +17,31 @@ from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.idempotency import IdempotentRoute
 from ricordo.http.problems import EVERYWHERE
 from ricordo.limits import MAX_LENGTHY_REQUESTS
+
+
+class RequestBody(BaseModel):
+    """A body or a query string. Fields that do not exist are refused, never ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    def given(self) -> dict[str, Any]:
+        """The fields that the client sent, by the names of the library's parameters."""
+        return self.model_dump(exclude_unset=True)
+
+
+class QueryParameters(RequestBody):
+    """A query string, in which everything comes as text."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+IfMatch = Annotated[
+    str | None, Header(description="Do it only while the thing still has this ETag; 412 otherwise.")
+]
+IfNoneMatch = Annotated[
+    str | None, Header(description="Answer 304 while the thing still has this ETag.")
+]
+ThreadName = Annotated[str, Path(description="The conversation.", examples=["monday"])]
 
 
 async def check_parameters(request: Request, _caller: Calling) -> None:

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
-from ricordo.http.routing import router_for, showing
-from ricordo.http.schemas import QueryParameters, RequestBody
+from ricordo.http.routing import QueryParameters, RequestBody, router_for, showing
 from ricordo.model.vocabulary import SchemaForm
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.answers import is_mistake

@@ -9,8 +9,7 @@ from pydantic import Field
 from ricordo.http.auth import Acting, GatedRoute
 from ricordo.http.files import JSON_LINES, LinesResponse, received_file
 from ricordo.http.responses import answer
-from ricordo.http.routing import router_for, run_lengthy
-from ricordo.http.schemas import QueryParameters
+from ricordo.http.routing import QueryParameters, router_for, run_lengthy
 from ricordo.model.reports import ImportReport
 from ricordo.transfer.imports import AUTO, FORMATS
 
