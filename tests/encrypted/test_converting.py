@@ -144,13 +144,13 @@ def test_a_copy_that_is_not_the_same_takes_no_place(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = told(plain, None)
-    export = rekey._export
+    compare = rekey._compare
 
-    def lossy(source: Any, draft: Path, new: DatabaseKey | None) -> None:
-        export(source, draft, new)
+    def lossy(source: Any, path: Path) -> None:
         source.execute("UPDATE target.items SET content = 'x' WHERE id = 7")
+        compare(source, path)
 
-    monkeypatch.setattr(rekey, "_export", lossy)
+    monkeypatch.setattr(rekey, "_compare", lossy)
     with pytest.raises(Exception, match="the copy is not the same as the database"):
         convert(plain, None, DatabaseKey("key"))
     assert told(plain, None) == before
@@ -162,9 +162,9 @@ def test_without_room_for_a_copy_nothing_changes(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = told(plain, None)
-    export = rekey._export
+    write = rekey._write_draft
 
-    def on_a_small_disk(source: Any, draft: Path, new: DatabaseKey | None) -> None:
+    def on_a_small_disk(source: Any, path: Path, draft: Path, new: DatabaseKey | None) -> None:
         class Small:
             def execute(self, statement: str, *values: Any) -> Any:
                 done = source.execute(statement, *values)
@@ -172,9 +172,9 @@ def test_without_room_for_a_copy_nothing_changes(
                     source.execute("PRAGMA target.max_page_count = 20")
                 return done
 
-        export(Small(), draft, new)
+        write(Small(), path, draft, new)
 
-    monkeypatch.setattr(rekey, "_export", on_a_small_disk)
+    monkeypatch.setattr(rekey, "_write_draft", on_a_small_disk)
     with pytest.raises(StorageFull, match="no room for a second copy"):
         convert(plain, None, DatabaseKey("key"))
     assert told(plain, None) == before

@@ -19,6 +19,7 @@ from ricordo.model.filters import FILTER_NAMES, ItemFilter, Sort, SortColumn
 from ricordo.model.record import decode_cursor, encode_cursor
 from ricordo.model.search import QueryRequest
 from ricordo.model.thread import NewTurn
+from ricordo.operations.recall import query
 from ricordo.settings import Settings
 from ricordo.tools import Tools
 from ricordo.tools.memory_file_text import ROOT, key_of, shown
@@ -70,17 +71,18 @@ def test_a_filter_is_checked_to_the_last_value(given_values: dict[str, Any]) -> 
     with contextlib.suppress(InvalidInput):
         ItemFilter.parse(given_values)
     with contextlib.suppress(InvalidInput):
-        QueryRequest.parse(
-            query="x",
-            agent=None,
-            categories=given_values.get("category"),
-            filters=given_values,
-            top_k=given_values.get("limit", 1),
-            returns=given_values.get("type", "full"),
-            budget_tokens=given_values.get("key", 5),
-            threshold=given_values.get("role"),
-            related=0,
+        clean = query.accept(
+            {
+                "query": "x",
+                "categories": given_values.get("category"),
+                "filters": given_values,
+                "top_k": given_values.get("limit", 1),
+                "returns": given_values.get("type", "full"),
+                "budget_tokens": given_values.get("key", 5),
+                "threshold": given_values.get("role"),
+            }
         )
+        QueryRequest.of(**clean)
     with contextlib.suppress(InvalidInput):
         NewTurn.parse(given_values)
 

@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, Final, get_args, get_origin
 
@@ -13,8 +13,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import create_model
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
-from ricordo.errors import InvalidValue, UnknownField
+from ricordo.errors import InvalidInput, InvalidValue, UnknownField
 from ricordo.formation.agent_notes import check_needs_no_consent
 from ricordo.http.auth import GatedRoute, acting_user, global_memories_for, store_for
 from ricordo.http.examples import NOT_CHANGED, example_of, showing
@@ -89,12 +90,15 @@ def _add(
     bound_to: Callable[..., Any],
 ) -> None:
     run = _RUN.get(operation.name) if bound_to is acting_user else None
+    call = run or _method(operation)
 
     async def endpoint(request: Request, bound: Annotated[Any, Depends(bound_to)]) -> Response:
         given = await _given(request, route, operation)
-        work = partial(run or _method(operation), bound, **given)
-        done = await (run_lengthy(work) if route.is_lengthy else run_in_threadpool(work))
-        return _response(request, route, done)
+
+        def work() -> Response:  # the answer is built in the thread, too: it may be large
+            return _response(request, route, call(bound, **given))
+
+        return await (run_lengthy(work) if route.is_lengthy else run_in_threadpool(work))
 
     about = operation.help.split("\nRaises:")[0].replace("``", "`").strip()
     router.add_api_route(
@@ -112,24 +116,24 @@ def _add(
 
 
 def _method(operation: Operation[..., Any]) -> Run:
-    return lambda bound, **given: getattr(bound, operation.name)(**given)
+    return lambda bound, /, **given: getattr(bound, operation.name)(**given)
 
 
 # -- what an agent adds may need consent --------------------------------------------------------
 
 
-def _add_memory(user: UserMemory, **given: Any) -> Any:
+def _add_memory(user: UserMemory, /, **given: Any) -> Any:
     return added_by_agent(user, **given) if user.scope.is_of_an_agent else user.add(**given)
 
 
-def _add_memories(user: UserMemory, **given: Any) -> Any:
+def _add_memories(user: UserMemory, /, **given: Any) -> Any:
     if user.scope.is_of_an_agent:
         for place, draft in enumerate(memories.add_many.accept(given)["memories"]):
             check_needs_no_consent(user.formation, f"memories[{place}]", draft)
     return user.add_many(**given)
 
 
-def _merge(user: UserMemory, **given: Any) -> Any:
+def _merge(user: UserMemory, /, **given: Any) -> Any:
     if user.scope.is_of_an_agent:
         check_needs_no_consent(user.formation, "content", memories.merged(given))
     return user.merge(**given)
@@ -159,13 +163,18 @@ async def _given(request: Request, route: Route, operation: Operation[..., Any])
     sent: Mapping[str, Any] = _query(request, route, operation)
     if route.method not in _IN_QUERY:
         sent = await _body(request)
+    unknown = [str(name) for name in sent if operation.parameter(name) is None]
+    if unknown:
+        raise UnknownField("argument", unknown, parameters)
     for name, value in sent.items():
         if name in request.path_params:
             raise InvalidValue(name, "is given twice (also in the path)")
         given[name] = value
-    if EXPECTED in parameters and "id" in request.path_params:
+    if EXPECTED in parameters and "id" in given:
         expected = expected_by(request.headers.get("if-match"))
         if expected is not None:
+            if EXPECTED in given:
+                raise InvalidValue(EXPECTED, "is given twice (also as If-Match)")
             given[EXPECTED] = expected
     return given
 
@@ -192,7 +201,10 @@ def _query(request: Request, route: Route, operation: Operation[..., Any]) -> di
 
 
 async def _body(request: Request) -> Mapping[str, Any]:
-    body = await request.body()
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise InvalidInput("the request ended before its body did") from None
     if not body:
         return {}
     sent = read_json(request, body)
@@ -303,7 +315,7 @@ def _responses(route: Route, operation: Operation[..., Any]) -> dict[int | str, 
 def _documented(route: Route, operation: Operation[..., Any]) -> dict[str, Any]:
     in_path = _PATH_PARAMETER.findall(route.path)
     parameters = [_in(operation.parameters[name], "path") for name in in_path]
-    others = [one for name, one in operation.parameters.items() if name not in (*in_path, EXPECTED)]
+    others = [one for name, one in operation.parameters.items() if name not in in_path]
     if EXPECTED in operation.parameters and "id" in in_path:
         parameters.append(
             _header("If-Match", "Do it only while the memory still has this ETag; 412 otherwise.")

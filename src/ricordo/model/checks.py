@@ -68,7 +68,7 @@ def text(field: str, value: object, maximum: int) -> str:
     trimmed = _storable(field, value).strip()
     if not trimmed:
         raise InvalidValue(field, f"must not be empty; allowed: 1 to {maximum} characters")
-    return _within(field, trimmed, maximum)
+    return within(field, trimmed, maximum)
 
 
 def optional_text(field: str, value: object, maximum: int) -> str | None:
@@ -80,7 +80,7 @@ def optional_text(field: str, value: object, maximum: int) -> str | None:
 
 def reference(field: str, value: object) -> str:
     """An outside identifier, kept exactly, so that similar ones are not mixed up."""
-    stored = _within(field, _storable(field, value), limits.MAX_REFERENCE_CHARS)
+    stored = within(field, _storable(field, value), limits.MAX_REFERENCE_CHARS)
     if not stored or stored != stored.strip():
         raise InvalidValue(field, "must not be empty or have space at either end")
     if not stored.isprintable():
@@ -106,7 +106,7 @@ def choice(field: str, value: Any, allowed: type[Choice]) -> Choice:
         return allowed(value)
     except ValueError:
         names = ", ".join(member.value for member in allowed)
-        raise InvalidValue(field, f"{_shown(value)} is not one of: {names}") from None
+        raise InvalidValue(field, f"{shown(value)} is not one of: {names}") from None
 
 
 def choices(field: str, value: object, allowed: type[Choice]) -> tuple[Choice, ...]:
@@ -117,7 +117,7 @@ def choices(field: str, value: object, allowed: type[Choice]) -> tuple[Choice, .
 def integer(field: str, value: object, low: int, high: int) -> int:
     """An integer in a range. True and 1.0 are refused: they are usually mistakes."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidValue(field, f"{_shown(value)} is not a whole number from {low} to {high}")
+        raise InvalidValue(field, f"{shown(value)} is not a whole number from {low} to {high}")
     return value
 
 
@@ -129,13 +129,13 @@ def optional_integer(field: str, value: object, low: int, high: int) -> int | No
 def number(field: str, value: object, low: float, high: float) -> float:
     """A number in a range; never NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidValue(field, f"{_shown(value)} is not a number from {low:g} to {high:g}")
+        raise InvalidValue(field, f"{shown(value)} is not a number from {low:g} to {high:g}")
     return float(value)
 
 
 def question(field: str, value: object) -> str:
     """A query: any text, also an empty one."""
-    return _within(field, _storable(field, value).strip(), limits.MAX_QUERY_CHARS)
+    return within(field, _storable(field, value).strip(), limits.MAX_QUERY_CHARS)
 
 
 def memory_id(value: object) -> int:
@@ -145,7 +145,7 @@ def memory_id(value: object) -> int:
 def flag(field: str, value: object) -> bool:
     """A bool, not merely something truthy."""
     if not isinstance(value, bool):
-        raise InvalidValue(field, f"{_shown(value)} is not true or false")
+        raise InvalidValue(field, f"{shown(value)} is not true or false")
     return value
 
 
@@ -156,8 +156,8 @@ def optional_moment(field: str, value: datetime | date | str | None) -> datetime
 
 def tags(value: object) -> tuple[str, ...]:
     """A list of distinct, trimmed tags in the order given."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidValue("tags", f"expected a list of texts, got {_shown(value)}")
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise InvalidValue("tags", f"expected a list of texts, got {shown(value)}")
     checked = dict.fromkeys(text("tags", entry, limits.MAX_TAG_CHARS) for entry in value)
     if len(checked) > limits.MAX_TAGS:
         raise InvalidValue("tags", f"{len(checked)} tags; allowed: at most {limits.MAX_TAGS}")
@@ -172,20 +172,20 @@ def texts(field: str, value: object, maximum: int) -> tuple[str, ...]:
 def json_object(field: str, value: object, maximum_bytes: int) -> dict[str, Any]:
     """A JSON object of bounded size."""
     if not isinstance(value, Mapping):
-        raise InvalidValue(field, f"expected an object, got {_shown(value)}")
+        raise InvalidValue(field, f"expected an object, got {shown(value)}")
     return dict(json.loads(_as_json(field, dict(value), maximum_bytes)))
 
 
 def json_list(field: str, value: object, maximum_bytes: int) -> list[Any]:
     """A JSON array of bounded size."""
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise InvalidValue(field, f"expected a list, got {_shown(value)}")
+        raise InvalidValue(field, f"expected a list, got {shown(value)}")
     return list(json.loads(_as_json(field, list(value), maximum_bytes)))
 
 
 def path(field: str, value: object) -> Path:
     if not isinstance(value, str | Path) or not str(value) or "\x00" in str(value):
-        raise InvalidValue(field, f"{_shown(value)} is not the path of a file")
+        raise InvalidValue(field, f"{shown(value)} is not the path of a file")
     return Path(_storable(field, str(value)))
 
 
@@ -213,7 +213,7 @@ def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> Non
 
 def one_or_several(field: str, value: object) -> tuple[object, ...]:
     """One value or several; never none, because an empty filter would match nothing."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         return (value,)
     entries = tuple(value)
     if not 1 <= len(entries) <= limits.MAX_FILTER_VALUES:
@@ -235,7 +235,8 @@ def _storable(field: str, value: object) -> str:
     return value
 
 
-def _within(field: str, value: str, maximum: int) -> str:
+def within(field: str, value: str, maximum: int) -> str:
+    """A text of at most so many characters."""
     if len(value) > maximum:
         raise InvalidValue(field, f"{len(value)} characters; allowed: at most {maximum}")
     return value
@@ -254,7 +255,8 @@ def _as_json(field: str, value: object, maximum_bytes: int) -> str:
     return encoded
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value in an error message, cut where it is long."""
     try:
         rendered = repr(value)
     except (ValueError, RecursionError):  # an endless number; lists in lists in lists

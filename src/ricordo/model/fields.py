@@ -102,6 +102,8 @@ class Text(Kind):
     def check(self, name: str, value: Any) -> str | None:
         if self.may_be_empty and value == "":
             return ""
+        if isinstance(value, str):  # as long as the schema says, also what would be trimmed
+            checks.within(name, value, self.maximum)
         if self.is_optional:
             return checks.optional_text(name, value, self.maximum)
         return checks.text(name, value, self.maximum)
@@ -117,6 +119,8 @@ class Question(Kind):
     metavar: str = field(default="QUERY", kw_only=True)
 
     def check(self, name: str, value: Any) -> str:
+        if isinstance(value, str):
+            checks.within(name, value, limits.MAX_QUERY_CHARS)
         return checks.question(name, value)
 
     def schema(self) -> Schema:
@@ -209,8 +213,10 @@ class OneOf(Kind):
     words: tuple[str, ...]
 
     def check(self, name: str, value: Any) -> str:
-        if value not in self.words:
-            raise InvalidValue(name, f"{value!r:.60} is not one of: {', '.join(self.words)}")
+        if not isinstance(value, str) or value not in self.words:
+            raise InvalidValue(
+                name, f"{checks.shown(value)} is not one of: {', '.join(self.words)}"
+            )
         return str(value)
 
     def schema(self) -> Schema:
@@ -231,9 +237,11 @@ class Several(Kind):
             return self.any_means
         if self.joined and isinstance(value, str):
             value = [part.strip() for part in re.split(self.joined, value)]
+        entries = checks.one_or_several(name, value)
+        if self.any_means is not None and not isinstance(value, str) and ANY in entries:
+            raise InvalidValue(name, f"{ANY} stands for all of them: give it alone")
         found = [
-            _also_any(self.any_means is not None, self.each.check, name, one)
-            for one in checks.one_or_several(name, value)
+            _also_any(self.any_means is not None, self.each.check, name, one) for one in entries
         ]
         return tuple(dict.fromkeys(found))
 
@@ -279,6 +287,8 @@ class Folded(Kind):
     def check(self, name: str, value: Any) -> str:
         from ricordo.text.normalise import folded
 
+        if isinstance(value, str):
+            checks.within(name, value, limits.MAX_QUERY_CHARS)
         needle = folded(checks.text(name, value, limits.MAX_QUERY_CHARS))
         if not needle:
             raise InvalidValue(name, "has no character that can be searched for")

@@ -316,7 +316,11 @@ def describe_theme(
     ] = None,
     description: Annotated[
         str | None,
-        Text(limits.MAX_THEME_DESCRIPTION_CHARS, is_optional=True, about="What belongs under it."),
+        Text(
+            limits.MAX_THEME_DESCRIPTION_CHARS,
+            may_be_empty=True,
+            about="What belongs under it; empty removes it.",
+        ),
     ] = None,
     context: Annotated[
         ContextPolicy | str | None,

@@ -194,6 +194,8 @@ class Operation(Generic[P, R]):
         for spelt, value in given.items():
             name = self._aliases.get(spelt, spelt)
             if name in self._passed_through:
+                if value is not None and not callable(value):
+                    raise InvalidValue(name, f"expected a function, got {type(value).__name__}")
                 clean[name] = value
                 continue
             if name not in parameters:
@@ -227,8 +229,8 @@ class Operation(Generic[P, R]):
             return kwargs
         if len(args) > len(self._positions):
             raise TypeError(
-                f"{self.name}() takes {len(self._positions)} positional arguments"
-                f" but {len(args)} were given"
+                f"{self.name}() takes at most {len(self._positions)} values by position,"
+                f" {len(args)} were given"
             )
         given = dict(zip(self._positions, args, strict=False))
         for name in given:

@@ -302,8 +302,8 @@ def authenticate(secret: Annotated[str | None, AsGiven(about="What the caller se
     """The key that somebody shows. That it was used is noted, to some minutes.
 
     Raises:
-        NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
-            the error does not say which.
+        NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these, the
+            error does not say.
     """
 
 

@@ -83,4 +83,6 @@ def _schemas(given: object) -> str:
     if isinstance(given, Mapping) or not isinstance(given, Iterable) or isinstance(given, str):
         raise InvalidValue("tools", "expected a list of schemas")
     listed: list[Any] = checks.json_list("tools", list(given), limits.MAX_TOOL_SCHEMAS_BYTES)
+    if not all(isinstance(one, dict) for one in listed):
+        raise InvalidValue("tools", "expected a list of schemas")
     return json.dumps(listed, ensure_ascii=False) if listed else ""

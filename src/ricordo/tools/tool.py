@@ -64,6 +64,9 @@ class Tool:
         """
         spelt = by_alias(self.parameters)
         named = {spelt.get(name, name): value for name, value in given.items()}
+        if len(named) < len(given):
+            twice = next(name for name in given if name in spelt)
+            raise InvalidValue(twice, f"is given twice (also as {spelt[twice]!r})")
         checks.known_fields("argument", named, [one.name for one in self.parameters])
         arguments: Arguments = {}
         for one in self.parameters:

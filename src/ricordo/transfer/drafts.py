@@ -46,6 +46,7 @@ WIDE_TABLES: Final = frozenset(
 )
 """Tables whose rows can have many megabytes."""
 _ENDING: Final = ".ricordo-draft"
+_UNLOCKED: Final = ".ricordo-new"
 _PRIVATE_FILE: Final = 0o600
 _NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
 _COPIED_BYTES: Final = 1_048_576
@@ -65,12 +66,16 @@ def draft_beside(path: Path) -> Iterator[Path]:
     with file_errors(path):
         _remove_left(path.parent, start)
         draft = path.parent / f"{start}{secrets.token_hex(8)}{_ENDING}"
-        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        # Locked before it has the name by which others look for abandoned ones.
+        unlocked = draft.with_suffix(_UNLOCKED)
+        handle = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
     try:
         try_lock(handle)
+        unlocked.rename(draft)
         yield draft
     finally:
         os.close(handle)
+        unlocked.unlink(missing_ok=True)
         _remove(draft)
 
 

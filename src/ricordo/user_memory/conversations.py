@@ -39,17 +39,14 @@ class ConversationOperations(UserOperations):
 
     @implements(describe.observe)
     def observe(self, messages: Sequence[NewTurn], thread: str, title: str | None) -> Observed:
-        self.scope.narrow(thread_id=thread)
-        return self._record(thread, title, [self._recorded_by_us(turn) for turn in messages])
-
-    def _recorded_by_us(self, turn: NewTurn) -> NewTurn:
-        """The turn with the agent that acts, if one does, whatever it says of that itself."""
         scope = self.scope
-        observer = None
+        scope.narrow(thread_id=thread)
+        observer = None  # the agent that acts, if one does, whatever a turn says of that itself
         if scope.is_of_an_agent:
             listed = None if scope.categories is None else tuple(sorted(scope.categories))
             observer = Observer(scope.agent_id, listed)
-        return turn if turn.observed_by == observer else replace(turn, observed_by=observer)
+        said = [replace(turn, observed_by=observer) for turn in messages]
+        return self._record(thread, title, said)
 
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:

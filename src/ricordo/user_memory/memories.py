@@ -231,7 +231,7 @@ class MemoryOperations(UserOperations):
     @retried
     def describe_theme(self, /, theme: str, **changed: Any) -> Theme:
         self.scope.check_reaches([theme])
-        values = {name: value for name, value in changed.items() if value is not None}
+        values = {name: value or None for name, value in changed.items() if value is not None}
         if not values:
             raise InvalidValue("theme", f"say what to change: {', '.join(changed)}")
         with self.database.write(self.scope.user_id) as writing:

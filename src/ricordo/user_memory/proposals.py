@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from ricordo import limits
-from ricordo.errors import InvalidValue, NotOwner
+from ricordo.errors import InvalidValue, NotOwner, PermissionMissing
 from ricordo.formation import approval
 from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.memories import lookup, sharing
@@ -77,6 +77,7 @@ class ProposalOperations(UserOperations):
 
     @implements(describe.approve)
     def approve(self, id: int, reason: str | None) -> Added:
+        self._check_speaks_for_user()
         if self._is_offer(id):
             return self._accept(id, reason)
         added = approval.approve(self.formation, self.scope, id, reason)
@@ -167,6 +168,8 @@ class ProposalOperations(UserOperations):
         self, fields: Mapping[str, str | None], explicit: bool, reason: str | None
     ) -> ProfileUpdate:
         self._check_has_profile()
+        if explicit:
+            self._check_speaks_for_user()
         changes = checked_changes(fields)
         for change in changes:
             check_harmless(change)
@@ -176,6 +179,15 @@ class ProposalOperations(UserOperations):
         done = set_fields(self.formation, self.scope, changes, source, reason)
         after = files.follow(user_id)
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
+
+    def _check_speaks_for_user(self) -> None:
+        """An agent's key may propose, and cannot give the user's consent to it.
+
+        Raises:
+            PermissionMissing: the scope is that of an agent's key.
+        """
+        if self.scope.has_agents_key:
+            raise PermissionMissing("consent is for the user to give, not for an agent's key")
 
     def _check_has_profile(self) -> None:
         if self.scope.user_id == GLOBAL_OWNER:

@@ -116,6 +116,7 @@ class RecallOperations(UserOperations):
     ) -> Context:
         asking = self.scope.narrow(agent_id=agent, thread_id=thread)
         policy = self.parts.prompting.policy
+        policy_file = self.parts.access.current()
         request = PromptRequest.of(
             user_id=self.scope.user_id,
             thread_id=asking.thread_id,
@@ -123,7 +124,7 @@ class RecallOperations(UserOperations):
             run_id=asking.run_id,
             threshold=policy.threshold if threshold is None else threshold,
             budget_tokens=policy.budget_tokens if budget_tokens is None else budget_tokens,
-            categories=self.scope.categories,
+            categories=policy_file.allowed(asking.agent_id, self.scope.categories),
             **given,
         )
         started = time.perf_counter()
