@@ -309,9 +309,9 @@ class Compass(WordEmbedder):
     def __init__(self) -> None:
         super().__init__(2)
 
-    def _vector(self, text: str) -> Vectors:
-        angle = np.radians(float(text.rsplit(maxsplit=1)[-1]))
-        return np.array([np.cos(angle), np.sin(angle)], np.float32)
+    def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        angles = np.radians([float(text.rsplit(maxsplit=1)[-1]) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
 _steps = st.lists(
