@@ -18,6 +18,7 @@ SETS = {
     "everyday": FOLDER.parent / "everyday",
     "held out": FOLDER.parent / "held_out",
     "blind": FOLDER.parent / "blind",
+    "languages": FOLDER.parent / "languages",
 }
 """The rules were written with the first two at hand, and without looking at the others."""
 

@@ -26,9 +26,11 @@ from tests.formation.quality.snippets import (
 
 pytestmark = pytest.mark.requirement("formation.quality")
 
-SETS = ("snippets", "everyday", "held_out", "blind")
+SETS = ("snippets", "everyday", "held_out", "blind", "languages")
 """The rules were written with the first two at hand, and without looking at the others."""
 SNIPPETS = load()
+# German and Portuguese, written without looking at the rules, nor taken from the other sets.
+OF_LANGUAGES = load(FOLDER.with_name("languages"))
 # The languages that the rule-based extractor knows; the others are there for a model.
 KNOWN_TO_THE_RULES = ("en", "id")
 
@@ -61,15 +63,29 @@ def test_every_attribute_category_consent_field_and_kind_of_turn_is_there() -> N
         assert {*KEEPING, *TEMPTING} == {one.category for one in mine}
     assert len(SNIPPETS) == len({one.said() for one in SNIPPETS}) >= 240
     assert 0.38 <= sum(one.nothing for one in SNIPPETS) / len(SNIPPETS) <= 0.52
-    assert {one.language for one in SNIPPETS} == set(LANGUAGES)
+    assert {one.language for one in (*SNIPPETS, *OF_LANGUAGES)} == set(LANGUAGES)
     expected = [fact for one in SNIPPETS for fact in one.facts]
     assert {fact.sensitive for fact in expected} == {None, *SENSITIVE}
     assert {fact.explicit for fact in expected} == {True, False}
     assert {turn.role for one in SNIPPETS for turn in one.turns} == set(ROLES)
 
 
+@pytest.mark.parametrize("language", ["de", "pt"])
+def test_a_language_of_its_own_has_every_category_attribute_and_consent_field(
+    language: str,
+) -> None:
+    mine = [one for one in OF_LANGUAGES if one.language == language]
+    assert len(mine) == len({one.said() for one in mine}) >= 70
+    assert {*KEEPING, *TEMPTING} == {one.category for one in mine}
+    assert 0.4 <= sum(one.nothing for one in mine) / len(mine) <= 0.6
+    expected = [fact for one in mine for fact in one.facts]
+    assert {fact.what for fact in expected} == set(ATTRIBUTES)
+    assert {fact.sensitive for fact in expected} == {None, *SENSITIVE}
+    assert {turn.role for one in mine for turn in one.turns} == set(ROLES)
+
+
 def test_every_snippet_has_what_its_category_says_and_no_more_than_may_be_written() -> None:
-    for one in SNIPPETS:
+    for one in (*SNIPPETS, *OF_LANGUAGES):
         assert one.category not in KEEPING or one.facts or one.optional
         assert one.category not in TEMPTING or not one.facts
         assert one.category != "secret" or one.never
@@ -167,7 +183,7 @@ def test_the_labels_can_be_met() -> None:
                 for f in one.facts
             ],
         )
-        for one in SNIPPETS
+        for one in (*SNIPPETS, *OF_LANGUAGES)
     )
     assert (figures.wrong, figures.missed, figures.misflagged) == ([], [], [])
     assert figures.expected > 200
