@@ -70,7 +70,7 @@ def test_every_attribute_category_consent_field_and_kind_of_turn_is_there() -> N
     assert {turn.role for one in SNIPPETS for turn in one.turns} == set(ROLES)
 
 
-@pytest.mark.parametrize("language", ["de", "pt"])
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ja", "ko", "pt", "zh"])
 def test_a_language_of_its_own_has_every_category_attribute_and_consent_field(
     language: str,
 ) -> None:
