@@ -69,6 +69,13 @@ def test_the_key_of_an_agent_gives_no_consent(service: Service) -> None:
     assert proposed.status_code == 202
     approval = f"/v1/proposals/{proposed.json()['proposal_id']}/approve"
     explicit = {"fields": {"health": "diabetes"}, "explicit": True}
-    assert problem(agent.post(approval)) == (403, "PermissionMissing")
-    assert problem(agent.patch("/v1/profile", json=explicit)) == (403, "PermissionMissing")
+    file = b'{"health": "I was diagnosed with diabetes"}'
+    for refused in (
+        agent.post(approval),
+        agent.post(approval.replace("approve", "reject")),
+        agent.patch("/v1/profile", json=explicit),
+        agent.post("/v1/import?format=keyvalue", content=file),
+    ):
+        assert problem(refused) == (403, "PermissionMissing")
+    assert service.client("ana").get("/v1/memories").json()["items"] == []
     assert service.client("ana").post(approval).status_code == 200

@@ -5,6 +5,7 @@ surface derives from it what it needs: the check and its error, the JSON schema,
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -34,7 +35,7 @@ ANY: Final = "any"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class Kind(ABC):
     """A kind of value. ``about`` is its help; ``aliases`` are other names of the parameter."""
 
     about: str = ""
@@ -44,13 +45,13 @@ class Kind:
     completes: str | None = None
     """What names in the store it can be completed with: ``theme``, ``thread`` or ``user``."""
 
+    @abstractmethod
     def check(self, name: str, value: Any) -> Any:
         """The clean value.
 
         Raises:
             InvalidValue: it is not allowed; the message says what is.
         """
-        raise NotImplementedError
 
     def schema(self) -> Schema:
         """The JSON schema, without help."""

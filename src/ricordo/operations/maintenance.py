@@ -1,8 +1,7 @@
 """Maintenance of one user: upkeep, activity, embeddings, the mirror, import and export."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Annotated, TypeAlias
+from collections.abc import Iterator
+from typing import Annotated
 
 from ricordo import limits
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
@@ -13,7 +12,7 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
-from ricordo.model.fields import AsGiven, FilePath, Flag, Integer, OneOf, Text
+from ricordo.model.fields import AsGiven, Flag, Integer, OneOf, Text
 from ricordo.model.record import Page
 from ricordo.model.reports import (
     ConsolidationReport,
@@ -31,15 +30,15 @@ from ricordo.operations.parameters import (
     Ids,
     PageCursor,
     PageLimit,
+    PathOf,
+    Progress,
 )
 
 overview = Catalogue("Overview and upkeep")
 embeddings = Catalogue("Settings")
 transfer = Catalogue("Export and import")
 
-Progress: TypeAlias = Callable[[int, int], None]
 IMPORT_FORMATS = ("auto", "ricordo", "mem0", "chatgpt", "claude", "keyvalue", "markdown")
-PathOf = Annotated[str | Path, FilePath(about="The file.")]
 Provider = Text(
     limits.MAX_REFERENCE_CHARS,
     about="local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default.",

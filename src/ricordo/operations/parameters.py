@@ -1,12 +1,14 @@
 """Parameters that several operations share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from ricordo import limits
 from ricordo.model.fields import (
     AsGiven,
     Choice,
+    FilePath,
     Flag,
     Integer,
     Listed,
@@ -93,3 +95,6 @@ Days: TypeAlias = Annotated[
 DailyDays: TypeAlias = Annotated[
     int, Integer(1, limits.MAX_DAILY_DAYS, about="How many days, today included.")
 ]
+PathOf: TypeAlias = Annotated[str | Path, FilePath(about="The file.")]
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with how much is done, and of how much."""

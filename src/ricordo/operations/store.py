@@ -1,8 +1,7 @@
 """The store as a whole: users, activity, jobs, keys, import, export and backup."""
 
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Annotated, TypeAlias, Unpack
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Unpack
 
 from ricordo import limits
 from ricordo.model.activity import Counters, DayActivity
@@ -11,7 +10,6 @@ from ricordo.model.fields import (
     AnyOwner,
     AsGiven,
     Choice,
-    FilePath,
     Flag,
     Integer,
     Reference,
@@ -32,6 +30,8 @@ from ricordo.operations.parameters import (
     InOrder,
     PageCursor,
     PageLimit,
+    PathOf,
+    Progress,
     SortBy,
 )
 
@@ -40,8 +40,6 @@ job = Catalogue("Administration: jobs", of_store=True)
 key_ring = Catalogue("Administration: keys", of_store=True)
 memory = Catalogue("Administration: memories", of_store=True)
 
-Progress: TypeAlias = Callable[[int, int], None]
-PathOf = Annotated[str | Path, FilePath(about="The file.")]
 JobId = Annotated[int, Integer(1, limits.MAX_ID, about="The job.", example=12, metavar="ID")]
 KeyId = Annotated[str, AsGiven(about="The key.", metavar="ID")]
 

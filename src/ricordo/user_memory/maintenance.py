@@ -47,7 +47,7 @@ from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash
 from ricordo.transfer import exports, imports
 from ricordo.transfer.exports import Progress, no_progress
-from ricordo.user_memory.base import Parts, UserOperations, implements
+from ricordo.user_memory.base import Parts, UserOperations, check_speaks_for_user, implements
 from ricordo.user_memory.memories import MemoryOperations
 
 
@@ -349,6 +349,7 @@ class MaintenanceOperations(UserOperations):
 
     @implements(describe.import_file)
     def import_file(self, path: Path, format: str, progress: Progress | None) -> ImportReport:
+        check_speaks_for_user(self.scope)
         # An import is the whole user's: what it brings may name any agent or thread.
         whole = Scope(self.scope.user_id)
         opener, report = self.parts.open_file, progress or no_progress

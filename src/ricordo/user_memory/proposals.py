@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from ricordo import limits
-from ricordo.errors import InvalidValue, NotOwner, PermissionMissing
+from ricordo.errors import InvalidValue, NotOwner
 from ricordo.formation import approval
 from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.memories import lookup, sharing
@@ -18,7 +18,7 @@ from ricordo.storage.database import ReadTransaction, retried
 from ricordo.storage.formation import CURSOR, page_of_proposals
 from ricordo.storage.items import items_by_id
 from ricordo.storage.links import blocked_by, find_offer, offers_to, unblock
-from ricordo.user_memory.base import UserOperations, implements
+from ricordo.user_memory.base import UserOperations, check_speaks_for_user, implements
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class ProposalOperations(UserOperations):
 
     @implements(describe.approve)
     def approve(self, id: int, reason: str | None) -> Added:
-        self._check_speaks_for_user()
+        check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._accept(id, reason)
         added = approval.approve(self.formation, self.scope, id, reason)
@@ -88,6 +88,7 @@ class ProposalOperations(UserOperations):
 
     @implements(describe.reject)
     def reject(self, id: int, reason: str | None) -> Proposal:
+        check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._turn_down(id, reason)
         return approval.reject(self.formation, self.scope, id, reason)
@@ -169,7 +170,7 @@ class ProposalOperations(UserOperations):
     ) -> ProfileUpdate:
         self._check_has_profile()
         if explicit:
-            self._check_speaks_for_user()
+            check_speaks_for_user(self.scope)
         changes = checked_changes(fields)
         for change in changes:
             check_harmless(change)
@@ -179,15 +180,6 @@ class ProposalOperations(UserOperations):
         done = set_fields(self.formation, self.scope, changes, source, reason)
         after = files.follow(user_id)
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
-
-    def _check_speaks_for_user(self) -> None:
-        """An agent's key may propose, and cannot give the user's consent to it.
-
-        Raises:
-            PermissionMissing: the scope is that of an agent's key.
-        """
-        if self.scope.has_agents_key:
-            raise PermissionMissing("consent is for the user to give, not for an agent's key")
 
     def _check_has_profile(self) -> None:
         if self.scope.user_id == GLOBAL_OWNER:
