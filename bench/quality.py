@@ -5,20 +5,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.formation.quality.measure import Figures, Judgement, by_language, total
-from tests.formation.quality.running import judged
-from tests.formation.quality.snippets import FOLDER, load
-
 from bench.options import Commands, add_json
 from ricordo.testing import WordEmbedder
-from ricordo.wiring import open_memory
+from ricordo_bench.formation import FormationRow, measure_formation, measures, read_labelled
 
+_FOLDER = Path(__file__).parents[1] / "tests" / "formation" / "quality"
 SETS = {
-    "development": FOLDER,
-    "everyday": FOLDER.parent / "everyday",
-    "held out": FOLDER.parent / "held_out",
-    "blind": FOLDER.parent / "blind",
-    "languages": FOLDER.parent / "languages",
+    "development": _FOLDER / "snippets",
+    "everyday": _FOLDER / "everyday",
+    "held out": _FOLDER / "held_out",
+    "blind": _FOLDER / "blind",
+    "languages": _FOLDER / "languages",
 }
 """The rules were written with the first two at hand, and without looking at the others."""
 
@@ -31,45 +28,30 @@ def register(kinds: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    measured = {name: measure(folder) for name, folder in SETS.items()}
-    rows = [
-        (name, language, figures)
-        for name, judgements in measured.items()
-        for language, figures in {"all": total(judgements), **by_language(judgements)}.items()
+    measured = [
+        measure_formation(name, read_labelled(folder), embedder=WordEmbedder())
+        for name, folder in SETS.items()
     ]
+    found = measures(measured, with_mistakes=given.errors)
     if given.as_json:
-        print(json.dumps([_plain(*row) for row in rows], ensure_ascii=False))
+        print(json.dumps([_plain(row) for row in found.rows], ensure_ascii=False))
         return
     print(f"{'Set':12} {'Language':9} {'Precision':>9} {'Recall':>7} {'Stored':>7} {'Expected':>9}")
-    for name, language, found in rows:
+    for row in found.rows:
         print(
-            f"{name:12} {language:9} {found.precision:9.3f} {found.recall:7.3f}"
-            f" {found.stored:7} {found.expected:9}"
+            f"{row.set_name:12} {row.language:9} {row.precision:9.3f} {row.recall:7.3f}"
+            f" {row.stored:7} {row.expected:9}"
         )
-    if given.errors:
-        for name, judgements in measured.items():
-            _print_errors(name, total(judgements))
+    for mistake in found.mistakes or ():
+        print(f"{mistake.set_name}: {mistake.kind} {mistake.conversation}: {mistake.text}")
 
 
-def measure(folder: Path) -> list[Judgement]:
-    """Every snippet of a folder through formation without a model, in a throw-away store."""
-    with open_memory(":memory:", run_jobs=False, embedder=WordEmbedder()) as memory:
-        return [judged(memory, snippet) for snippet in load(folder)]
-
-
-def _plain(name: str, language: str, found: Figures) -> dict[str, Any]:
+def _plain(row: FormationRow) -> dict[str, Any]:
     return {
-        "set": name,
-        "language": language,
-        "precision": round(found.precision, 4),
-        "recall": round(found.recall, 4),
-        "stored": found.stored,
-        "expected": found.expected,
+        "set": row.set_name,
+        "language": row.language,
+        "precision": round(row.precision, 4),
+        "recall": round(row.recall, 4),
+        "stored": row.stored,
+        "expected": row.expected,
     }
-
-
-def _print_errors(name: str, found: Figures) -> None:
-    for wrong in found.wrong:
-        print(f"{name}: wrong {wrong[0]}: {wrong[1]}")
-    for missed in found.missed:
-        print(f"{name}: missed {missed[0]}: {missed[1]}")

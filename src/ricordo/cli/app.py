@@ -199,8 +199,8 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         ),
         "doctor": doctor.doctor,
         "bench": Group(
-            "Measure how well and how fast things are found.",
-            {"recall": bench.recall, "speed": bench.speed},
+            "Measure what is stored of conversations, and how well and how fast it is found.",
+            {"recall": bench.recall, "formation": bench.formation, "speed": bench.speed},
         ),
         "completion": completion.completion,
         "version": database.version,

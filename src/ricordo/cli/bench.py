@@ -1,4 +1,4 @@
-"""Measuring: ``bench recall`` and ``bench speed``."""
+"""Measuring: ``bench recall``, ``bench formation`` and ``bench speed``."""
 
 import contextlib
 import tempfile
@@ -13,6 +13,7 @@ from ricordo.cli.render import TableListing, answer, progress_bar
 
 if TYPE_CHECKING:
     from ricordo_bench.figures import Figure, FigureReport, Latency
+    from ricordo_bench.formation import FormationMeasures, FormationRow
     from ricordo_bench.recall import Measures, RecallReport, Rung, Scores
 
 _MEASURES: Final = {
@@ -40,6 +41,43 @@ Address = Annotated[
     ),
 ]
 Ladder = Annotated[bool, typer.Option("--ladder", help="Show what each step of the ranking adds.")]
+LabelledPaths = Annotated[
+    list[Path],
+    typer.Option(
+        metavar="SET",
+        help="Labelled conversations, as JSON Lines: a file, or a folder of .jsonl files; may be"
+        " given several times.",
+        show_default=False,
+    ),
+]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Provider of a chat model that reads (default with --base-url: custom_http;"
+        " with --model alone: openai).",
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Model that reads. Without a model, what works without one reads."
+    ),
+]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Its endpoint.")]
+ModelKey = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KEY",
+        help="Its key. Better than on the command line, where others may see it: the variable"
+        " RICORDO_MODEL_API_KEY.",
+    ),
+]
+Errors = Annotated[bool, typer.Option("--errors", help="List what is wrong and what is missed.")]
+OfEachFile = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Only the first conversations of each file."),
+]
 Size = Annotated[
     int, typer.Option(metavar="N", help="Memories in the largest store; the rest in proportion.")
 ]
@@ -90,6 +128,38 @@ def recall(
     answer(as_json, report, _recall_table)
     if not as_json:
         answer(as_json, report, _recall_summary)
+
+
+def formation(
+    *,
+    path: LabelledPaths,
+    provider: Provider = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ModelKey = None,
+    errors: Errors = False,
+    limit: OfEachFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what is stored of labelled conversations: how much is right, how much is found.
+
+    A model that the environment sets does not take part, only one that is named here.
+
+    Example: ricordo bench formation --path labelled.jsonl --errors
+    """
+    from ricordo_bench.formation import measure_formation, measures, model_settings, read_labelled
+
+    settings = model_settings(provider, model, base_url, api_key)
+    sets = {str(one): read_labelled(one, limit) for one in path}
+    with progress_bars(wanted=not as_json) as bar:
+        measured = [
+            measure_formation(name, snippets, bar("forming"), settings=settings)
+            for name, snippets in sets.items()
+        ]
+    found = measures(measured, with_mistakes=errors)
+    answer(as_json, found, _formation_table)
+    if errors and not as_json:
+        answer(as_json, found, _mistake_table)
 
 
 def speed(
@@ -189,6 +259,38 @@ def _ladder_table(rungs: "Sequence[Rung]") -> TableListing:
         for number, rung in enumerate(rungs)
     ]
     return TableListing(["Step", "Gain R@10", "Questions", *_MEASURES, "Search"], rows)
+
+
+def _formation_table(found: "FormationMeasures") -> TableListing:
+    """Shares and counts; what a model took only where one read."""
+    asked = found.model is not None
+    headings = ["Set", "Language", "Conversations", "Precision", "Recall", "Stored", "Expected"]
+    headings += ["Leaked", "ms/turn p50", "p95"]
+    headings += ["Calls", "Tokens in", "Tokens out", "Failed"] if asked else []
+    rows = [_formation_cells(row, asked=asked) for row in found.rows]
+    return TableListing(
+        headings, rows, f"Read by {found.model}." if asked else "Read without a model."
+    )
+
+
+def _formation_cells(row: "FormationRow", *, asked: bool) -> list[str]:
+    counts = [row.stored, row.expected, row.leaked]
+    of_model = [row.model_calls, row.prompt_tokens, row.completion_tokens, row.failed]
+    return [
+        *(row.set_name, row.language, f"{row.conversations:,}"),
+        *(f"{share:.3f}" for share in (row.precision, row.recall)),
+        *(f"{count:,}" for count in counts),
+        *(f"{ms:.1f}" for ms in (row.per_turn.p50_ms, row.per_turn.p95_ms)),
+        *(f"{count:,}" for count in of_model if asked),
+    ]
+
+
+def _mistake_table(found: "FormationMeasures") -> TableListing:
+    rows = [
+        [mistake.kind, mistake.set_name, mistake.conversation, mistake.text]
+        for mistake in found.mistakes or ()
+    ]
+    return TableListing(["Mistake", "Set", "Conversation", "What"], rows)
 
 
 def figure_table(report: "FigureReport") -> TableListing:

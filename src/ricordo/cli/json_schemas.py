@@ -38,6 +38,7 @@ from ricordo.model.thread import Observed, Window
 from ricordo.operations.operation import Operation
 from ricordo.workers.configuration import BrokerStatus
 from ricordo_bench.figures import FigureReport
+from ricordo_bench.formation import FormationMeasures
 from ricordo_bench.recall import RecallReport, Rung
 
 # The reference and its JSON Schema are generated from this, and tests check real output against it.
@@ -189,6 +190,7 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     ),
     "doctor": _one(tuple[CheckFinding, ...]),
     "bench recall": JsonAnswer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),
+    "bench formation": _one(FormationMeasures),
     "bench speed": _one(FigureReport),
     "completion": JsonAnswer(
         {"": json_answers.CompletionScript, "with `--install`": json_answers.CompletionInstalled}

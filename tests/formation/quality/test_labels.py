@@ -1,42 +1,45 @@
 """The labelled snippets and their scorer: format, number and spread, and what counts as right."""
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from ricordo.testing import WordEmbedder
-from ricordo.wiring import open_memory
-from tests.formation.quality.measure import Stored, by_language, judge, total
-from tests.formation.quality.running import judged
-from tests.formation.quality.snippets import (
-    ATTRIBUTES,
-    FOLDER,
-    KEEPING,
-    LANGUAGES,
-    ROLES,
-    SENSITIVE,
-    TEMPTING,
-    TYPES,
+from ricordo_bench.formation import (
+    EVERYTHING,
     Fact,
+    MeasuredSet,
+    Outcome,
     Snippet,
+    Stored,
     Turn,
-    load,
+    judge,
+    measure_formation,
+    read_labelled,
+    total,
 )
 
 pytestmark = pytest.mark.requirement("formation.quality")
 
 SETS = ("snippets", "everyday", "held_out", "blind", "languages")
 """The rules were written with the first two at hand, and without looking at the others."""
-SNIPPETS = load()
-# German and Portuguese, written without looking at the rules, nor taken from the other sets.
-OF_LANGUAGES = load(FOLDER.with_name("languages"))
+FOLDER = Path(__file__).parent
+WORDS = json.loads((FOLDER / "vocabulary.json").read_text(encoding="utf-8"))
+LANGUAGES, ROLES, TYPES = WORDS["languages"], WORDS["roles"], WORDS["types"]
+ATTRIBUTES, SENSITIVE = WORDS["attributes"], WORDS["sensitive"]
+KEEPING, TEMPTING = WORDS["keeping"], WORDS["tempting"]
+SNIPPETS = read_labelled(FOLDER / "snippets")
+# Written without looking at the rules, nor taken from the other sets.
+OF_LANGUAGES = read_labelled(FOLDER / "languages")
 # The languages that the rule-based extractor knows; the others are there for a model.
 KNOWN_TO_THE_RULES = ("en", "id")
 
 
 def test_every_line_keeps_to_the_vocabularies_and_contradicts_nothing() -> None:
-    for one in (one for name in SETS for one in load(FOLDER.with_name(name))):
+    for one in (one for name in SETS for one in read_labelled(FOLDER / name)):
         kind = one.category.replace("_", "-")
         assert re.fullmatch(rf"{one.language}-{kind}-\d\d", one.id)
         assert one.language in LANGUAGES
@@ -164,7 +167,9 @@ def test_figures_are_counted_over_memories_and_languages() -> None:
     assert figures.leaked == [("en-several-01", "tired")]
     assert figures.misflagged == [("id-several-01", "diet")]
     assert judge(snippet(HOME), [stored("in Bekasi")]).misflagged == ("home_city",)
-    assert {name: one.recall for name, one in by_language(results).items()} == {"en": 0.5, "id": 1}
+    measured = MeasuredSet("made up", None, tuple(Outcome(one, 1.0) for one in results))
+    recalls = {name: one.figures.recall for name, one in measured.by_language.items()}
+    assert recalls == {EVERYTHING: 2 / 3, "en": 0.5, "id": 1}
     assert (total([]).precision, total([]).recall, total([]).stored) == (1, 1, 0)
 
 
@@ -195,11 +200,11 @@ LEAST_PRECISION = 0.95
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_what_the_rules_store_is_right(name: str) -> None:
-    with open_memory(":memory:", run_jobs=False, embedder=WordEmbedder()) as memory:
-        judgements = [judged(memory, snippet) for snippet in load(FOLDER.with_name(name))]
-    found = total(judgements)
+    measured = measure_formation(name, read_labelled(FOLDER / name), embedder=WordEmbedder())
+    found = measured.figures
     assert found.precision >= LEAST_PRECISION, found.wrong
     assert found.leaked == []  # what must never be stored
     assert len(found.misflagged) <= 0.05 * max(1, found.found), found.misflagged
-    for language, of_language in by_language(judgements).items():
-        assert (of_language.stored > 0) is (language in KNOWN_TO_THE_RULES)
+    for language, part in measured.by_language.items():
+        if language != EVERYTHING:
+            assert (part.figures.stored > 0) is (language in KNOWN_TO_THE_RULES)
