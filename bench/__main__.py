@@ -24,6 +24,7 @@ from bench import (
 )
 from bench.attack import command as attack
 from bench.peers import command as peers
+from bench.peers import formation as peers_formation
 from bench.report import command as report
 
 
@@ -32,6 +33,7 @@ def main() -> None:
     kinds = parser.add_subparsers(dest="kind")
     figures.register(kinds)
     peers.register(kinds)
+    peers_formation.register(kinds)
     report.register(kinds)
     attack.register(kinds)
     backup.register(kinds)

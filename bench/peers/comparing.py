@@ -120,7 +120,7 @@ def compare(
         with tempfile.TemporaryDirectory(prefix="ricordo-peer-", ignore_cleanup_errors=True) as at:
             folder = Path(at)
             write_task(folder, entry, prepared)
-            problem = _run(entry, folder, seconds)
+            problem = run_worker(entry, folder, seconds)
             if problem is None:
                 found = json.loads((folder / worker.FOUND).read_text(encoding="utf-8"))
                 yield standing_of(entry, prepared, worker.Found(**found))
@@ -160,12 +160,14 @@ def write_task(folder: Path, entry: Entry, prepared: Prepared) -> None:
     np.savez(folder / worker.VECTORS, **vectors)  # type: ignore[arg-type]
 
 
-def _run(entry: Entry, folder: Path, seconds: float) -> str | None:
+def run_worker(
+    entry: Entry, folder: Path, seconds: float, module: str = "bench.peers.worker"
+) -> str | None:
     """Let a peer work; what went wrong, if anything."""
     python = environments.python_of(entry.environment)
     surroundings = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(environments.ROOT)}
     with subprocess.Popen(
-        [python, "-m", "bench.peers.worker", str(folder)],
+        [python, "-m", module, str(folder)],
         cwd=environments.ROOT,
         env=surroundings,
         stdout=subprocess.DEVNULL,

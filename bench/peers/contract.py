@@ -3,7 +3,7 @@
 Nothing here needs ricordo: a peer runs in an environment of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,12 +39,35 @@ class Peer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the model and the vectors are, in OpenAI's protocol, and how wide these are."""
+
+    base_url: str
+    model: str
+    api_key: str
+    width: int
+
+
+class Former(Protocol):
+    """A system that takes from conversations what is worth keeping. Users are kept apart."""
+
+    def form(self, user: str, messages: Sequence[Mapping[str, str]]) -> None:
+        """Read a conversation, each message with ``role`` and ``content``."""
+
+    def stored(self, user: str) -> list[str]:
+        """What is kept of it."""
+
+    def close(self) -> None:
+        """Give back files and threads."""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """How a peer is called, which package it is, and how it is started in an empty folder.
 
-    ``start`` raises ModuleNotFoundError where the package is not installed. ``environment`` is
-    that in which it is installed where each has its own; ``switched_off`` says what of it does not
-    take part, and why.
+    ``start`` and ``former`` raise ModuleNotFoundError where the package is not installed; None: its
+    formation is not measured. ``environment`` is that in which it is installed where each has its
+    own; ``switched_off`` says what of it does not take part, and why.
     """
 
     name: str
@@ -53,6 +76,7 @@ class Entry:
     environment: str = "stores"
     on_disk: bool = True
     switched_off: str = ""
+    former: Callable[[Path, Endpoint], Former] | None = None
 
 
 @dataclass(frozen=True, slots=True)

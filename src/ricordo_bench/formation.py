@@ -26,6 +26,7 @@ from ricordo.transfer.foreign_files import (
     parsed,
     read_text,
 )
+from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 from ricordo_bench.figures import Latency, latency
 
@@ -375,6 +376,7 @@ class Outcome:
 
     judgement: Judgement
     ms_per_turn: float
+    stored: tuple[Stored, ...] = ()
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -446,9 +448,11 @@ def _formed(memory: Memory, snippet: Snippet, *, goes_on: bool) -> Outcome:
         problem = str(error)
     whole_ms = (time.perf_counter() - started) * 1_000
     counts = user.counters().counts
+    stored = _stored(user)
     return Outcome(
-        judge(snippet, _stored(memory, snippet)),
+        judge(snippet, stored),
         whole_ms / len(snippet.turns),
+        stored,
         calls=counts.get(MODEL_CALLS, 0),
         prompt_tokens=counts.get(PROMPT_TOKENS, 0),
         completion_tokens=counts.get(COMPLETION_TOKENS, 0),
@@ -464,8 +468,7 @@ def _warm_up(memory: Memory) -> None:
         user.form("warm-up")
 
 
-def _stored(memory: Memory, snippet: Snippet) -> list[Stored]:
-    user = memory.user(snippet.id)
+def _stored(user: UserMemory) -> tuple[Stored, ...]:
     kept = [
         Stored(
             item.content,
@@ -479,7 +482,7 @@ def _stored(memory: Memory, snippet: Snippet) -> list[Stored]:
         fields = proposal.fields if proposal.kind is ProposalKind.CONSENT else ()
         if proposal.content is not None:
             kept.append(Stored(proposal.content, str(proposal.type), False, _field(fields)))
-    return kept
+    return tuple(kept)
 
 
 def _field(touched: Collection[str]) -> str | None:

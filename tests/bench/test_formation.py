@@ -97,7 +97,16 @@ def test_a_model_that_fails(tmp_path: Path) -> None:
         assert {one["kind"] for one in found["mistakes"]} == {"missed", "failed"}
         server.fail_next(10, status=401)
         refused = ricordo("bench", "formation", "--path", path, *model, "--json")
-        assert refused.error["error"] == "ModelRefused"
+        assert (refused.code, refused.error["error"]) == (8, "ModelRefused")
+
+        def then_refuses(body: dict[str, Any]) -> dict[str, Any] | str:
+            server.fail_next(10, status=401)
+            return read_tastes(body)
+
+        server.answer_rightly()
+        server.answer_with(then_refuses)
+        found = ricordo("bench", "formation", "--path", path, *model, "--json").json
+        assert found["rows"][0]["failed"] == 2
     lonely = ricordo("bench", "formation", "--path", path, "--api-key", "k", "--json")
     assert (lonely.code, lonely.error["error"]) == (2, "InvalidValue")
 

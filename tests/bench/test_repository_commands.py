@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+import urllib.request
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -11,6 +13,9 @@ from typing import Any
 
 import pytest
 from bench.peers import environments
+from bench.peers.contract import Endpoint, Entry
+from bench.peers.formation import Gateway, outcomes_of, write_task
+from bench.peers.forming import work
 from bench.peers.registry import NOT_RUN, PEERS
 from bench.soaking.generated import Requests
 from bench.year import simulate
@@ -19,9 +24,13 @@ from bench.yearly.ledger import Ledger
 from ricordo.http.app import create_app
 from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
+from ricordo.providers.chat_model import ModelChoice
+from ricordo.testing import ModelServer, WordEmbedder
 from ricordo.wiring import open_memory
+from ricordo_bench.formation import read_labelled
 from tests.bench.sets import small_set, written
 from tests.docs.markdown import ROOT
+from tests.support.scripted_model import read_tastes
 from tests.web.addresses import MISSING, known_pages
 
 pytestmark = pytest.mark.timeout(900)  # whole programs, on a machine with other work
@@ -56,6 +65,92 @@ def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:
     late = bench("peers", "--path", written(tmp_path, small_set()), "--only", "ricordo", "--json")
     (ours,) = json.loads(late.stdout)["standings"]
     assert (ours["system"], ours["scores"]["overall"]["recall_at_20"]) == ("ricordo", 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("bench.peers")
+def test_what_peers_form_beside_ricordo(tmp_path: Path) -> None:
+    path = labelled_set(tmp_path)
+    with ModelServer() as server:
+        server.answer_with(both_formats)
+        model = ("--path", path, "--model", "scripted", "--base-url", server.base_url)
+        ours, alone, *others = measured("peers-formation", *model, "--errors")["standings"]
+    assert (ours["system"], alone["system"]) == ("ricordo", "ricordo, without a model")
+    (peer,) = others
+    assert peer["reason"] == "not installed" or peer["measures"]["rows"][0]["found"] == 1
+    whole = ours["measures"]["rows"][0]
+    assert (whole["found"], whole["leaked"], whole["model_calls"]) == (1, 1, 2)
+    assert alone["measures"]["rows"][0]["model_calls"] == 0
+
+
+def both_formats(body: dict[str, Any]) -> dict[str, Any] | str:
+    """What ricordo asks for, and what mem0 does."""
+    if body["response_format"]["type"] == "json_schema":
+        return read_tastes(body)
+    said = body["messages"][-1]["content"]
+    return {
+        "memory": [{"id": "0", "text": f"loves {one}"} for one in ("tea", "snow") if one in said]
+    }
+
+
+def labelled_set(folder: Path) -> Path:
+    tea = {"what": "taste", "must_contain": ["tea"], "type": ["fact"], "sensitive": "health"}
+    lines = [
+        {"id": one, "language": "en", "turns": [{"role": "user", "content": f"I love {one}."}]}
+        | labels
+        for one, labels in {"tea": {"facts": [tea]}, "snow": {"never": ["snow"]}}.items()
+    ]
+    path = folder / "labelled.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+class Parrot:
+    """A peer that stores what the model says to a conversation, and dislikes snow."""
+
+    def __init__(self, folder: Path, endpoint: Endpoint) -> None:
+        assert folder.is_dir()
+        self._endpoint = endpoint
+        self._stored: dict[str, list[str]] = {}
+
+    def form(self, user: str, messages: Sequence[Mapping[str, str]]) -> None:
+        if user == "snow":
+            raise ValueError("no snow")
+        asked = {"model": self._endpoint.model, "messages": messages}
+        said = posted(f"{self._endpoint.base_url}/chat/completions", asked)
+        (vector,) = posted(f"{self._endpoint.base_url}/embeddings", {"input": "x"})["data"]
+        assert len(vector["embedding"]) == self._endpoint.width
+        self._stored[user] = [said["choices"][0]["message"]["content"]]
+
+    def stored(self, user: str) -> list[str]:
+        return self._stored.get(user, [])
+
+    def close(self) -> None:
+        pass
+
+
+def posted(url: str, body: object) -> Any:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as answered:
+        return json.load(answered)
+
+
+@pytest.mark.requirement("bench.peers")
+def test_a_peer_gets_model_and_vectors_and_what_it_took_is_counted(tmp_path: Path) -> None:
+    entry = Entry("Parrot", "numpy", lambda *_: pytest.fail("not asked"), former=Parrot)
+    snippets = read_labelled(labelled_set(tmp_path))
+    with ModelServer() as server:
+        server.answer("loves tea")
+        choice = ModelChoice.parse("custom_http", model="m", base_url=server.base_url, api_key="k")
+        with Gateway(choice, WordEmbedder()) as gateway:
+            write_task(tmp_path, entry, snippets, gateway.endpoint)
+            formed = work(entry, tmp_path)
+        assert server.requests[0].headers["authorization"] == "Bearer k"
+    tea, snow = outcomes_of(snippets, formed.conversations)
+    assert (tea.judgement.found, tea.judgement.misflagged) == (("taste",), ())
+    assert (tea.calls, tea.prompt_tokens, tea.completion_tokens) == (1, 3, 2)
+    assert (snow.calls, snow.problem, snow.judgement.wrong) == (0, "ValueError: no snow", ())
 
 
 @pytest.mark.slow

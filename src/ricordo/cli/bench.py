@@ -25,6 +25,11 @@ _MEASURES: Final = {
     "MRR": "mrr",
     "nDCG@10": "ndcg_at_10",
 }
+FORMATION_HEADINGS: Final = (
+    *("Set", "Language", "Conversations", "Precision", "Recall", "Stored", "Expected"),
+    *("Leaked", "ms/turn p50", "p95"),
+)
+MODEL_HEADINGS: Final = ("Calls", "Tokens in", "Tokens out", "Failed")
 _VERDICTS: Final = {True: "met", False: "missed", None: ""}
 _COLOURS: Final = {"met": "green", "missed": "red"}
 
@@ -264,16 +269,15 @@ def _ladder_table(rungs: "Sequence[Rung]") -> TableListing:
 def _formation_table(found: "FormationMeasures") -> TableListing:
     """Shares and counts; what a model took only where one read."""
     asked = found.model is not None
-    headings = ["Set", "Language", "Conversations", "Precision", "Recall", "Stored", "Expected"]
-    headings += ["Leaked", "ms/turn p50", "p95"]
-    headings += ["Calls", "Tokens in", "Tokens out", "Failed"] if asked else []
-    rows = [_formation_cells(row, asked=asked) for row in found.rows]
+    headings = [*FORMATION_HEADINGS, *(MODEL_HEADINGS if asked else ())]
+    rows = [formation_cells(row, asked=asked) for row in found.rows]
     return TableListing(
         headings, rows, f"Read by {found.model}." if asked else "Read without a model."
     )
 
 
-def _formation_cells(row: "FormationRow", *, asked: bool) -> list[str]:
+def formation_cells(row: "FormationRow", *, asked: bool) -> list[str]:
+    """One row of a table; with what the model took where one was asked."""
     counts = [row.stored, row.expected, row.leaked]
     of_model = [row.model_calls, row.prompt_tokens, row.completion_tokens, row.failed]
     return [
