@@ -149,7 +149,7 @@ def test_what_was_merged_or_added_by_hand(ana: UserMemory, clock: ManualClock) -
 def test_more_than_can_be_told_apart_is_not_guessed_at(
     ana: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ricordo.conversation.origins.MAX_SIMULTANEOUS_TURNS", 1)
+    monkeypatch.setattr("ricordo.recall.origins.MAX_SIMULTANEOUS_TURNS", 1)
     assert ana.source_turn(containing(ana, "olives")) is None
     assert listed(ana) == {1: [containing(ana, "jazz")], 2: [], 3: [], 4: []}
 

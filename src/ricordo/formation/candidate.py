@@ -9,14 +9,6 @@ from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 
 USER_ROLE: Final = "user"
 TOOL_ROLE: Final = "tool"
-_TOOL_ROLES: Final = frozenset({TOOL_ROLE, "function"})
-
-
-def source_role(role: str) -> str | None:
-    """The role of a turn's passage; None if such turns are no source of memories."""
-    if role == USER_ROLE:
-        return USER_ROLE
-    return TOOL_ROLE if role in _TOOL_ROLES else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ricordo import limits
-from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Material, Passage, source_role
+from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Material, Passage
 from ricordo.formation.injected import (
     attack_cuts,
     block_cuts,
@@ -36,7 +36,7 @@ from ricordo.formation.text_spans import (
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
 from ricordo.formation.words import alternatives, pattern, words
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
-from ricordo.model.thread import Turn
+from ricordo.model.thread import Turn, source_role
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.secrets import secrets_in
 

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
 from ricordo.formation import consent, schedule
-from ricordo.formation.candidate import Candidate, source_role
+from ricordo.formation.candidate import Candidate
 from ricordo.formation.conflicts import (
     WRITING_ACTIONS,
     Answered,
@@ -46,10 +46,9 @@ from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
-from ricordo.model.item import Added, Item
+from ricordo.model.item import Added
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
@@ -135,39 +134,6 @@ def source_of(candidate: Candidate) -> Source:
     if not candidate.passage.is_from_user:
         return Source.TOOL_CALL
     return Source.USER_EXPLICIT if candidate.is_explicit else Source.CONVERSATION
-
-
-def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:
-    """The turn that a memory was formed from; None if that is not certain: a wrong turn is worse
-    than none.
-
-    ``said`` must have every possible turn: the one with its message id or, for a memory without
-    one, all of its thread at the time from which it is valid.
-
-    A message id alone decides. Without one, a turn must have none either, and match the memory's
-    quote, role, speaker and time. If several match that say different things, it could be any of
-    them; if they say the same, it is the first.
-    """
-    found = [turn for turn in said if may_be_source(item, turn)]
-    if len({turn.content for turn in found}) != 1:
-        return None
-    return min(found, key=lambda turn: turn.position)
-
-
-def may_be_source(item: Item, turn: Turn) -> bool:
-    """Whether a memory can have been formed from a turn."""
-    if item.thread_id is None or item.thread_id != turn.thread_id:
-        return False
-    if item.message_id is not None or turn.message_id is not None:
-        return item.message_id == turn.message_id
-    return (
-        item.source_context is not None
-        and item.valid_from == turn.at
-        and item.role is not None
-        and item.role == source_role(turn.role)
-        and item.actor_id == turn.actor
-        and item.source_context in turn.content
-    )
 
 
 class DecisionWriter:

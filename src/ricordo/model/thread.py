@@ -15,6 +15,8 @@ from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
 from ricordo.text.dates import date_terms
 from ricordo.text.secrets import without_secrets
 
+_SOURCE_ROLES: Final = {"user": "user", "tool": "tool", "function": "tool"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread(Record):
@@ -84,6 +86,11 @@ class Turn(Record):
         observer = row["observed_by"]
         known = {"observed_by": None if observer is None else Observer.parse(observer)}
         return cls(**{name: row[name] for name in names} | known)
+
+
+def source_role(role: str) -> str | None:
+    """The role of memories from turns of a role; None where no memory is formed from those."""
+    return _SOURCE_ROLES.get(role)
 
 
 @dataclass(frozen=True, slots=True)

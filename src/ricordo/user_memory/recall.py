@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from ricordo.conversation.origins import read_formed, read_source
 from ricordo.errors import InvalidValue, MemoryNotFound, ThreadNotFound
 from ricordo.memories import lookup
 from ricordo.memories.lookup import read_history, read_item
@@ -27,6 +26,7 @@ from ricordo.model.vocabulary import Status
 from ricordo.operations import recall as describe
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import give_feedback, used_in
+from ricordo.recall.origins import read_formed, read_source
 from ricordo.recall.service import read_graph, read_related
 from ricordo.storage.database import Step
 from ricordo.storage.threads import find_thread

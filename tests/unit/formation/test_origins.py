@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.candidate import Candidate, Passage, source_role
-from ricordo.formation.service import draft_of, source_among
+from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.service import draft_of
 from ricordo.model.item import Item
-from ricordo.model.thread import Turn
+from ricordo.model.thread import Turn, source_role
 from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.recall.origins import source_among
 
 pytestmark = pytest.mark.requirement("memories.source_turn")
 

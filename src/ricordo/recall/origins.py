@@ -1,19 +1,56 @@
 """The source turns of memories, and the memories formed from turns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from ricordo.formation.service import may_be_source, source_among
 from ricordo.limits import MAX_SIMULTANEOUS_TURNS
 from ricordo.model.item import Item
 from ricordo.model.record import Page
-from ricordo.model.thread import FormedTurn, Turn
+from ricordo.model.thread import FormedTurn, Turn, source_role
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import items_from_moments, items_of_messages
 from ricordo.storage.sql import plan_by_values
-from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
+from ricordo.storage.threads import (
+    SaidTurn,
+    page_of_turns,
+    turn_of_message,
+    unnamed_turns_at,
+)
+
+
+def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:
+    """The turn that a memory was formed from; None if that is not certain: a wrong turn is worse
+    than none.
+
+    ``said`` must have every possible turn: the one with its message id or, for a memory without
+    one, all of its thread at the time from which it is valid.
+
+    A message id alone decides. Without one, a turn must have none either, and match the memory's
+    quote, role, speaker and time. If several match that say different things, it could be any of
+    them; if they say the same, it is the first.
+    """
+    found = [turn for turn in said if may_be_source(item, turn)]
+    if len({turn.content for turn in found}) != 1:
+        return None
+    return min(found, key=lambda turn: turn.position)
+
+
+def may_be_source(item: Item, turn: Turn | SaidTurn) -> bool:
+    """Whether a memory can have been formed from a turn."""
+    if item.thread_id is None or item.thread_id != turn.thread_id:
+        return False
+    if item.message_id is not None or turn.message_id is not None:
+        return item.message_id == turn.message_id
+    return (
+        item.source_context is not None
+        and item.valid_from == turn.at
+        and item.role is not None
+        and item.role == source_role(turn.role)
+        and item.actor_id == turn.actor
+        and item.source_context in turn.content
+    )
 
 
 def read_source(view: ReadTransaction, item: Item) -> Turn | None:
