@@ -148,6 +148,7 @@ if TYPE_CHECKING:
         Returns,
         SearchResults,
         Signals,
+        SupersededStatement,
         TurnHit,
     )
     from ricordo.model.thread import (
@@ -294,6 +295,7 @@ __all__ = [
     "StorageUnavailable",
     "StoreNotEmpty",
     "Summary",
+    "SupersededStatement",
     "TargetRefused",
     "Theme",
     "ThemeNotFound",
@@ -375,6 +377,7 @@ _LAZY: Final = {
     "Settings": "ricordo.settings",
     "Signals": "ricordo.model.search",
     "Summary": "ricordo.model.profile",
+    "SupersededStatement": "ricordo.model.search",
     "TokenSplit": "ricordo.model.context",
     "ToolResult": "ricordo.tools",
     "Tools": "ricordo.tools",

@@ -31,9 +31,10 @@ PairDecision Permission PermissionMissing Profile ProfileField ProfileUpdate Pro
 ProposalNotFound ProposalState QueryAnswer RecalledMemory RecalledTurn Related RelationEdge
 RelationGraph RestoreReport Returns RicordoError RoleNotConfined RoundReport Scope ScopeWidened
 SearchResults Settings Signals Source Status StorageBusy StorageClosed StorageCorrupt StorageError
-StorageFull StorageReadOnly StorageUnavailable StoreNotEmpty Summary TargetRefused Theme
-ThemeNotFound Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit Undoable UnknownField
-UserMemory UserNotFound Window __version__ check_backup open open_async restore_backup
+StorageFull StorageReadOnly StorageUnavailable StoreNotEmpty Summary SupersededStatement
+TargetRefused Theme ThemeNotFound Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit
+Undoable UnknownField UserMemory UserNotFound Window __version__ check_backup open open_async
+restore_backup
 """
 
 

@@ -102,6 +102,18 @@ def test_nothing_found_is_said_kindly(cli: Cli, words_only: None) -> None:
     assert cli("search", "quantum", "--json").json["results"] == []
 
 
+@pytest.mark.requirement("recall.superseded_turns")
+def test_a_turn_that_is_no_longer_current_is_marked(cli: Cli, known: UserMemory) -> None:
+    known.observe([{"role": "user", "content": "I live in Lisbon", "id": "m1"}], thread="t1")
+    old = known.add("Lives in Lisbon", thread_id="t1", message_id="m1").id
+    new = known.add("Lives in Turin", supersedes=old).id
+    day = known.get(new).valid_from.date()
+    note = f"[no longer current since {day}: “Lives in Lisbon”; now: “Lives in Turin” #{new}]"
+    assert f"I live in Lisbon {note}" in cli("search-turns", "Lisbon").out
+    (hit,) = cli("search-turns", "Lisbon", "--json").json["results"]
+    assert [(one["id"], one["by"]) for one in hit["superseded"]] == [(old, new)]
+
+
 def test_an_embedder_that_is_down_is_a_warning(
     cli: Cli, known: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,16 @@ def test_what_is_pinned_is_never_forgotten(tended: Tended) -> None:
     assert [item.id for item in me.list()] == [pinned]
 
 
+def test_what_marks_a_turn_as_no_longer_current_is_kept(tended: Tended) -> None:
+    old = add(tended, "Lives in Lisbon", thread_id="t", message_id="m1")
+    noted = add(tended, "Has a cat")
+    for item_id in (old, noted):
+        add(tended, f"Newer than {item_id}", supersedes=item_id, importance=3)
+    tended.clock.advance(days=61)
+    assert tended.forget() == 1
+    assert (standing(tended, old), standing(tended, noted)) == (Status.SUPERSEDED, Status.DELETED)
+
+
 def test_use_gives_a_new_period(tended: Tended) -> None:
     me = tended.memory.user("ana")
     recalled = add(tended, "Saw a heron in the reeds")

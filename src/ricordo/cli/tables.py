@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,7 +170,7 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
                 *_marks(hit),
                 moment_text(hit.at),
                 hit.actor or hit.role,
-                _snippet(hit),
+                " ".join([_snippet(hit), *(one.note(UTC) for one in hit.superseded)]),
             ],
             hit,
         )

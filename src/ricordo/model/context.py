@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ricordo.model.record import Record
+from ricordo.model.search import SupersededStatement
 from ricordo.model.vocabulary import MemoryType
 
 
@@ -24,7 +25,8 @@ class RecalledMemory(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledTurn(Record):
-    """Something said earlier that a prompt shows."""
+    """Something said earlier that a prompt shows. ``superseded`` has what of it is no longer
+    current; the prompt says so, too."""
 
     turn_id: int
     thread_id: str
@@ -32,6 +34,7 @@ class RecalledTurn(Record):
     speaker: str
     text: str
     confidence: float
+    superseded: tuple[SupersededStatement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -50,14 +50,44 @@ class MemoryHit(Hit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SupersededStatement(Record):
+    """A superseded memory of what a turn said: its id, content and words in the turn.
+
+    ``now`` is what is current instead and ``by`` the id of that memory; None where it is gone.
+    """
+
+    id: int
+    content: str
+    quote: str | None
+    since: datetime
+    by: int | None
+    now: str | None
+
+    def note(self, zone: tzinfo) -> str:
+        """For a model or a person, beside the turn."""
+        instead = "" if self.now is None else f"; now: “{self.now}” #{self.by}"
+        return f"[no longer current since {self._day(zone)}: “{self.content}”{instead}]"
+
+    def note_without_memories(self, zone: tzinfo) -> str:
+        """The same with words of the turn only."""
+        if self.quote is None:
+            return f"[something said here is no longer current since {self._day(zone)}]"
+        return f"[no longer current since {self._day(zone)}: “{self.quote}”]"
+
+    def _day(self, zone: tzinfo) -> str:
+        return self.since.astimezone(zone).date().isoformat()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHit(Hit):
-    """A found turn."""
+    """A found turn. ``superseded`` has what it said that is no longer current."""
 
     thread_id: str
     message_id: str | None
     actor: str | None
     role: str
     at: datetime
+    superseded: tuple[SupersededStatement, ...] = ()
 
 
 Found = TypeVar("Found", bound=Hit)

@@ -299,6 +299,8 @@ def search_turns(
 ) -> SearchResults[TurnHit]:
     """What was said that answers a question best.
 
+    A hit whose statement is no longer current has it in ``superseded``: since when, and what is.
+
     Raises:
         InvalidValue: a value is not allowed, or the question is empty.
     """

@@ -127,14 +127,14 @@ Message = dict[str, str]
 
 
 def history_messages(
-    turns: Sequence[Turn], message: str, token_budget: TokenBudget
+    turns: Sequence[Turn], notes: Mapping[int, str], message: str, token_budget: TokenBudget
 ) -> list[Message]:
-    """The latest affordable turns, in order.
+    """The latest affordable turns, in order, each with its note.
 
     The message itself is left out where it is recorded already. A turn that is too long is cut to
     its end, unless it has fenced text: the cut would remove the fence.
     """
-    said = [shown for turn in turns if (shown := _message(turn)) is not None]
+    said = [shown for turn in turns if (shown := _message(turn, notes.get(turn.id))) is not None]
     if said and said[-1] == {"role": _USER, "content": message}:
         said.pop()
     kept: list[Message] = []
@@ -163,8 +163,8 @@ def _end_of(message: Message, token_budget: TokenBudget) -> list[Message]:
     return [{"role": message["role"], "content": content}]
 
 
-def _message(turn: Turn) -> Message | None:
-    """A turn as a message.
+def _message(turn: Turn, note: str | None) -> Message | None:
+    """A turn as a message, with a note on it.
 
     Memories recalled into it are removed. Tool results and system prompts are data here, because
     the calls and setup they belong to are not part of this request.
@@ -173,6 +173,8 @@ def _message(turn: Turn) -> Message | None:
         content = turn.content
         if may_open_a_tag(content):
             content = without_fenced(content)
+        if content and note:
+            content = f"{content}\n{note}"
         return {"role": turn.role, "content": content} if content else None
-    passage = one_line(turn.content[:MAX_TOOL_PASSAGE_CHARS])
+    passage = one_line(f"{turn.content[:MAX_TOOL_PASSAGE_CHARS]} {note or ''}")
     return {"role": _USER, "content": fenced([f"({one_line(turn.role)}) {passage}"])}

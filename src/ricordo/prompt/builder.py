@@ -91,7 +91,8 @@ def joined(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PromptMaterial:
-    """What was found for a request. ``unavailable`` says why the store could not be read."""
+    """What was found for a request. ``notes`` say what is no longer current of turns of the
+    window, by id; ``unavailable`` why the store could not be read."""
 
     soul: str = ""
     rules: str = ""
@@ -100,6 +101,7 @@ class PromptMaterial:
     guide: str = ""
     narrative: str = ""
     window: Window | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
     choice: Choice = field(default_factory=Choice)
     problems: tuple[str, ...] = ()
     unavailable: str | None = None
@@ -222,7 +224,9 @@ class Builder:
             if text
         ]
         draft.bridge = joined(parts)
-        draft.history = history_messages(window.turns, self._request.message, token_budget)
+        draft.history = history_messages(
+            window.turns, material.notes, self._request.message, token_budget
+        )
 
     def _fenced_head(self, name: str, heading: str, text: str, token_budget: TokenBudget) -> str:
         """A text under a heading, in a fence, or as much of its beginning as fits."""

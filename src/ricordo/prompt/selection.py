@@ -247,10 +247,9 @@ def memory_line(chosen: Selection, zone: tzinfo) -> str:
 
 
 def quote_line(hit: TurnHit, zone: tzinfo) -> str:
-    """An earlier turn on one line: when, who, what."""
-    return (
-        f"- {_day(hit.at, zone)} {one_line(hit.actor or hit.role)}: {one_line(hit.content_snippet)}"
-    )
+    """An earlier turn on one line: when, who, what, and what of it is no longer current."""
+    said = " ".join([hit.content_snippet, *(one.note(zone) for one in hit.superseded)])
+    return f"- {_day(hit.at, zone)} {one_line(hit.actor or hit.role)}: {one_line(said)}"
 
 
 def recalled_memory(chosen: Selection) -> RecalledMemory:
@@ -276,6 +275,7 @@ def recalled_turn(hit: TurnHit) -> RecalledTurn:
         speaker=hit.actor or hit.role,
         text=hit.content_snippet,
         confidence=hit.confidence,
+        superseded=hit.superseded,
     )
 
 

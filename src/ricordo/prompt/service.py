@@ -18,14 +18,16 @@ from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
 from ricordo.model.profile import PROFILE_THEME, Profile, profile_text
+from ricordo.model.thread import Window
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.budget import Budget
 from ricordo.prompt.builder import Builder, PromptMaterial
 from ricordo.prompt.delta import DeltaReader, Fits, new_changes
-from ricordo.prompt.fence import guide
+from ricordo.prompt.fence import guide, one_line
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.service import Recall
+from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.history import user_version
 from ricordo.storage.items import has_ended
@@ -217,15 +219,27 @@ class PromptService:
         user = plain.user
         if not user and request.shows_content and _may_know_user(allowed):
             user = profile_text(Profile(fields=read_fields(self._database, user_id)))
+        shown = window.without_secrets() if window and request.has_history else None
         return replace(
             plain,
             user=without_secrets(user),
             guide=self._guide(request, allowed),
             narrative=self._narrative(request, allowed),
-            window=window.without_secrets() if window and request.has_history else None,
+            window=shown,
+            notes=self._notes(user_id, window) if window and shown else {},
             choice=choice,
             problems=problems,
         )
+
+    def _notes(self, user_id: str, window: Window) -> dict[int, str]:
+        with self._database.read(user_id) as view:
+            superseded = superseded_statements(view, user_id, window.turns)
+        return {
+            turn_id: one_line(
+                " ".join(one.note_without_memories(self.policy.zone) for one in statements)
+            )
+            for turn_id, statements in superseded.items()
+        }
 
     def _guide(self, request: PromptRequest, allowed: frozenset[str] | None) -> str:
         if not request.has(ContextMode.TOOLS):

@@ -19,6 +19,7 @@ from ricordo.recall.ranking import (
     THREAD_SHARE,
 )
 from ricordo.recall.search import PART_DIGITS, Ranked, Search
+from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_by_id
@@ -93,7 +94,8 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
 
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[SaidTurn]:
         found = turns_by_id(view.connection, user_id, [one.id for one in best])
-        return [found[one.id] for one in best]
+        superseded = superseded_statements(view, user_id, list(found.values()))
+        return [found[one.id]._replace(superseded=superseded.get(one.id, ())) for one in best]
 
     def _signals(self, one: Ranked) -> Signals:
         return Signals(one.lexical, one.semantic)
@@ -114,6 +116,7 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
             actor=item.actor,
             role=item.role,
             at=item.at,
+            superseded=item.superseded,
             **common,
         )
 

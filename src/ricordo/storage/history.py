@@ -7,9 +7,20 @@ import sqlalchemy as sa
 
 from ricordo.model.item import Change, Changes
 from ricordo.model.vocabulary import Event
+from ricordo.storage.sql import PreparedStatement, Words, among, bound_list
 from ricordo.storage.tables import REPLACEMENTS, history, users, without_user
 
 _COLUMNS: Final = without_user(history)
+_NAMES: Final = [column.name for column in _COLUMNS]
+_changes_of: Final = PreparedStatement(
+    sa.select(*_COLUMNS)
+    .where(
+        history.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(history.c.item_id, bound_list("item_ids", sa.BigInteger())),
+        among(history.c.event, bound_list("events")),
+    )
+    .order_by(history.c.revision)
+)
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
 
@@ -69,17 +80,16 @@ def last_changes(
     connection: sa.Connection, user_id: str, item_ids: Collection[int], events: tuple[Event, ...]
 ) -> dict[int, Change]:
     """The newest change of each of these memories that is one of these events, by id."""
-    wanted = (
-        sa.select(*_COLUMNS)
-        .where(
-            history.c.user_id == user_id,
-            history.c.item_id.in_(item_ids),
-            history.c.event.in_([event.value for event in events]),
-        )
-        .order_by(history.c.revision)
-    )
-    rows = connection.execute(wanted).mappings() if item_ids else ()
-    return {change.item_id: change for change in map(_change, rows)}
+    if not item_ids:
+        return {}
+    given = {
+        "user_id": user_id,
+        "item_ids": list(item_ids),
+        "events": [event.value for event in events],
+    }
+    rows = _changes_of.run_typed(connection, given)
+    changes = (_change(dict(zip(_NAMES, row, strict=True))) for row in rows)
+    return {change.item_id: change for change in changes}
 
 
 def last_update(connection: sa.Connection, user_id: str, item_id: int) -> Change | None:

@@ -17,7 +17,7 @@ from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import STORED_FIELDS, Item
 from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
-from ricordo.model.thread import text_of_item
+from ricordo.model.thread import Turn, text_of_item
 from ricordo.model.vocabulary import ContextPolicy, MemoryType, Source, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.entries import remove_entries_of_items
@@ -35,7 +35,16 @@ from ricordo.storage.sql import (
     stored_choice,
     vector_bytes,
 )
-from ricordo.storage.tables import ITEMS, REPLACEMENTS, history, item_index, items, links, themes
+from ricordo.storage.tables import (
+    ITEMS,
+    REPLACEMENTS,
+    history,
+    item_index,
+    items,
+    links,
+    themes,
+)
+from ricordo.storage.threads import SaidTurn
 from ricordo.storage.where import not_expired
 from ricordo.text.normalise import content_hash, folded
 
@@ -141,6 +150,20 @@ _one_theme: Final = PreparedStatement(
     sa.select(themes.c.slug).where(
         themes.c.user_id == sa.bindparam("user_id", type_=Words),
         themes.c.slug == sa.bindparam("slug", type_=Words),
+    )
+)
+_superseded_in_threads: Final = _select.where(
+    items.c.user_id == sa.bindparam("user_id", type_=Words),
+    items.c.thread_id.is_not(None),  # the partial index can only be used when this is said
+    among(items.c.thread_id, bound_list("threads")),
+    items.c.status == sa.literal_column("'superseded'"),
+)
+_superseded_of_messages: Final = PreparedStatement(
+    _superseded_in_threads.where(among(items.c.message_id, bound_list("messages")))
+)
+_superseded_of_moments: Final = PreparedStatement(
+    _superseded_in_threads.where(
+        items.c.message_id.is_(None), among(items.c.valid_from, bound_list("moments", Moment()))
     )
 )
 _insert_themes: Final = PreparedStatement(sa.insert(themes))
@@ -530,6 +553,22 @@ def shared_among(connection: sa.Connection, owner_id: str, ids: Collection[int])
         )
     )
     return frozenset(connection.execute(wanted, {"ids": sorted(ids)}).scalars())
+
+
+def superseded_from(
+    connection: sa.Connection, user_id: str, said: Sequence[Turn | SaidTurn]
+) -> list[Item]:
+    """The superseded memories that may be from one of these turns, the oldest first."""
+    given = {"user_id": user_id, "threads": list({turn.thread_id for turn in said})}
+    messages = [turn.message_id for turn in said if turn.message_id is not None]
+    moments = [turn.at for turn in said if turn.message_id is None]
+    rows: list[tuple[Any, ...]] = []
+    if messages:
+        rows += _superseded_of_messages.run_typed(connection, {**given, "messages": messages})
+    if moments:
+        rows += _superseded_of_moments.run_typed(connection, {**given, "moments": moments})
+    found = (item_from_row(dict(zip(_NAMES, row, strict=True))) for row in rows)
+    return sorted(found, key=attrgetter("id"))
 
 
 def items_of_messages(

@@ -328,7 +328,7 @@ def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Conv
 def _json_text(value: Any) -> str:
     if not value and isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
-    return json.dumps(value)
+    return json.dumps(value, default=format_moment)
 
 
 def _result_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.limits import MAX_ID
 from ricordo.model.record import Page, decode_cursor, encode_cursor
+from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import WriteTransaction
@@ -229,6 +230,7 @@ class SaidTurn(NamedTuple):
     actor: str | None
     content: str
     at: datetime
+    superseded: tuple[SupersededStatement, ...] = ()
 
 
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:

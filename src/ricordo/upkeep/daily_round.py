@@ -127,9 +127,11 @@ def _is_unused(policy: UpkeepPolicy, user_id: str, before: datetime) -> Conditio
         history.c.at >= before,
     )
     shared = sa.exists().where(links.c.owner_id == items.c.user_id, links.c.item_id == items.c.id)
+    # What was superseded marks the turn that it is from for as long as it is there.
+    superseded = (items.c.status == Status.SUPERSEDED.value) & items.c.thread_id.is_(None)
     return sa.and_(
         items.c.user_id == user_id,
-        items.c.status.in_((Status.ACTIVE.value, Status.SUPERSEDED.value)),
+        sa.or_(items.c.status == Status.ACTIVE.value, superseded),
         sa.not_(items.c.pinned),
         items.c.importance < too_important,
         items.c.updated_at < before,

@@ -1,0 +1,115 @@
+"""What turns said that is no longer current: memories formed from them were superseded."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ricordo.memories.lifecycle import is_expired
+from ricordo.memories.replacement import REPLACED
+from ricordo.model.item import Item
+from ricordo.model.search import SupersededStatement
+from ricordo.model.thread import Turn
+from ricordo.model.vocabulary import Event, Status
+from ricordo.recall.origins import may_be_source
+from ricordo.storage.database import ReadTransaction
+from ricordo.storage.history import last_changes
+from ricordo.storage.items import active_with_key, items_by_id, superseded_from
+from ricordo.storage.threads import SaidTurn
+from ricordo.text.normalise import canonical
+from ricordo.text.secrets import without_secrets
+
+
+def superseded_statements(
+    view: ReadTransaction, user_id: str, said: Sequence[Turn | SaidTurn]
+) -> dict[int, tuple[SupersededStatement, ...]]:
+    """What each of these turns said that is no longer current, by the id of the turn.
+
+    What was merged into another memory is current, and so is what became true again.
+    """
+    found = [
+        (turn, item)
+        for item in superseded_from(view.connection, user_id, said)
+        for turn in said
+        if may_be_source(item, turn) and not is_expired(item, view.now)
+    ]
+    if not found:
+        return {}
+    successors = _Successors(view, user_id, [item for _, item in found])
+    statements: dict[int, list[SupersededStatement]] = {}
+    for turn, item in found:
+        since, current = successors.of(item)
+        if since is None or (current and canonical(current.content) == canonical(item.content)):
+            continue
+        quote = item.source_context
+        statements.setdefault(turn.id, []).append(
+            SupersededStatement(
+                id=item.id,
+                content=without_secrets(item.content),
+                # A secret may not be recognised without the words around it.
+                quote=quote if quote and quote in without_secrets(turn.content) else None,
+                since=since,
+                by=None if current is None else current.id,
+                now=None if current is None else without_secrets(current.content),
+            )
+        )
+    return {turn_id: tuple(listed) for turn_id, listed in statements.items()}
+
+
+class _Successors:
+    """What came after superseded memories, step by step up to what is current."""
+
+    def __init__(self, view: ReadTransaction, user_id: str, superseded: Iterable[Item]) -> None:
+        self._view = view
+        self._user_id = user_id
+        self._known = {item.id: item for item in superseded}
+        self._next: dict[int, int | None] = {}
+        self._merged: set[int] = set()
+        while ended := [
+            item
+            for item in self._known.values()
+            if item.status is Status.SUPERSEDED and item.id not in self._next
+        ]:
+            self._follow(ended)
+
+    def of(self, item: Item) -> tuple[datetime | None, Item | None]:
+        """Since when a memory is not current, None if it is; and what is, None if that is gone."""
+        since: datetime | None = None
+        passed: set[int] = set()
+        last: Item | None = item
+        while last is not None and last.status is Status.SUPERSEDED and last.id not in passed:
+            passed.add(last.id)
+            if since is None and last.id not in self._merged:
+                since = last.valid_to or last.updated_at
+            last = self._known.get(self._next[last.id] or 0)
+        is_current = (
+            last is not None
+            and last.status is Status.ACTIVE
+            and not is_expired(last, self._view.now)
+        )
+        return since, last if is_current else None
+
+    def _follow(self, ended: list[Item]) -> None:
+        connection = self._view.connection
+        changes = last_changes(connection, self._user_id, [item.id for item in ended], REPLACED)
+        by_key = self._under_keys([item for item in ended if item.id not in changes])
+        for item in ended:
+            change = changes.get(item.id)
+            self._next[item.id] = by_key.get(item.id) if change is None else change.new_ref
+            if change is not None and change.event is Event.MERGE:
+                self._merged.add(item.id)
+        reached = {self._next[item.id] for item in ended} - self._known.keys()
+        wanted = [(self._user_id, item_id) for item_id in reached if item_id is not None]
+        self._known |= items_by_id(connection, wanted)
+
+    def _under_keys(self, former: list[Item]) -> dict[int, int]:
+        """The memories that have the keys of former texts now: an update keeps theme and key."""
+        keys = {item.key for item in former if item.key is not None}
+        if not keys:
+            return {}
+        themes = {item.theme for item in former}
+        found = active_with_key(self._view.connection, self._user_id, themes, keys, self._view.now)
+        present = {(one.theme, one.key): one.id for one in found}
+        return {
+            item.id: present[item.theme, item.key]
+            for item in former
+            if (item.theme, item.key) in present
+        }
