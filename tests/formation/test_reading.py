@@ -51,27 +51,6 @@ def test_what_exceeds_five_entries_is_turned_away_and_counted(reader: Talking) -
     assert reader.me.counters().counts["formation_add"] == 5
 
 
-@pytest.mark.requirement("formation.caps")
-def test_a_short_turn_gives_one_memory_and_a_long_one_three(reader: Talking) -> None:
-    reader.server.answer(
-        answer(
-            entry("User has a garden.", "grow plums here", importance=1),
-            entry("User grows plums.", "grow plums here", importance=4),
-        )
-    )
-    reader.form("i grow plums here")
-    assert reader.known == ["User grows plums."]
-    foods = ("olives", "lentils", "mangoes", "noodles")
-    text = ". ".join(f"on most days of the week i really enjoy {food}" for food in foods)
-    assert len(text) > 160
-    reader.server.answer(
-        extracted(*((f"User enjoys {food}.", f"really enjoy {food}") for food in foods))
-    )
-    ben = reader.other("ben")
-    ben.form(text)
-    assert ben.known == [f"User enjoys {food}." for food in foods[:3]]
-
-
 UNSAID = [
     ("User enjoys mangoes.", "really enjoy mangoes", "no_evidence"),  # never said
     ("User enjoys figs.", "you enjoy figs", "no_evidence"),  # the assistant said it

@@ -40,20 +40,22 @@ _log = logging.getLogger(LOGGER)
 class RejectionCode(StrEnum):
     """What was wrong with a candidate.
 
-    ``TOO_MANY``, ``MATERIAL``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for code
-    that makes candidates; the rest are the validator's.
+    The first are for code that makes candidates, those from ``EMPTY`` on the validator's.
     """
 
-    EMPTY = "empty"
-    TOO_LONG = "too_long"
     TOO_MANY = "too_many"
-    NO_EVIDENCE = "no_evidence"
     MATERIAL = "material"
     UNSUPPORTED = "unsupported"
     NOT_ASKED_FOR = "not_asked_for"
+    NOT_UNDERSTOOD = "not_understood"
+    OUT_OF_REACH = "out_of_reach"
+    ROLE_PLAY = "role_play"
+    TAKEN_BACK = "taken_back"
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    NO_EVIDENCE = "no_evidence"
     FROM_A_TOOL = "from_a_tool"
     SECRET = "secret"  # noqa: S105 - the name of a rule
-    OUT_OF_REACH = "out_of_reach"
     ADDRESSES_THE_MODEL = "addresses_the_model"
     MARKUP = "markup"
     PLACEHOLDER = "placeholder"

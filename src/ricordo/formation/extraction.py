@@ -6,7 +6,7 @@ is imported only when something is formed.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
@@ -29,9 +29,9 @@ from ricordo.formation.rules.explicit import (
 from ricordo.formation.rules.extractor import extract
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.voice import Reason
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
-from ricordo.limits import MAX_WRITES_PER_TURN
 from ricordo.metering import MeteredModel
 from ricordo.model.checks import theme_slug
 from ricordo.model.reports import Decision
@@ -39,9 +39,6 @@ from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
 from ricordo.providers.chat_model import Message
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
-
-_LONG_CHARS: Final = 160
-_JOINING: Final = pattern("corrections", "joining", re.IGNORECASE)
 
 _SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|ユーザー")
 
@@ -56,31 +53,13 @@ _WORD = re.compile(r"[\w-]{3,}")
 
 _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
+_ROLE_PLAY: Final = Rejection(RejectionCode.ROLE_PLAY, "said in a role play")
+_TAKEN_BACK: Final = Rejection(RejectionCode.TAKEN_BACK, "taken back later")
+_NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request without a statement")
+_ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
 _ANSWER_TOKENS: Final = 1_000
-
-
-def within_turns(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Drop candidates beyond what a short, simple turn can plausibly mean.
-
-    Explicit requests come first, then the most important.
-    """
-    by_turn: dict[int, list[Candidate]] = {}
-    for candidate in candidates:
-        by_turn.setdefault(candidate.passage.turn_id, []).append(candidate)
-    kept: list[Candidate] = []
-    for found in by_turn.values():
-        room = MAX_WRITES_PER_TURN if says_several(found[0].passage) else 1
-        best = sorted(found, key=lambda one: (not one.is_explicit, -one.importance))[:room]
-        kept += [candidate for candidate in found if candidate in best]
-    return kept
-
-
-def says_several(passage: Passage) -> bool:
-    """Whether a turn is long, or clearly says more than one thing."""
-    text = passage.text.strip()
-    return len(text) >= _LONG_CHARS or bool(_JOINING.search(text)) or bool(explicit_spans(text))
 
 
 def named_speakers(
@@ -117,12 +96,14 @@ class _Correction:
     refused: frozenset[str]
 
 
-def uncorrected(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> list[Candidate]:
-    """Drop candidates that a later turn takes back or that are part of a role play.
+def uncorrected(
+    candidates: Sequence[Candidate], passages: Sequence[Passage]
+) -> tuple[list[Candidate], list[Decision]]:
+    """Reject candidates that a later turn takes back or that are part of a role play.
 
     The rules read one passage at a time; this looks at their candidates in order. When in doubt,
-    drop: a memory that was never true does more harm than a missing one. ``passages`` are those of
-    the candidates, in order.
+    reject: a memory that was never true does more harm than a missing one. ``passages`` are those
+    of the candidates, in order.
     """
     said = [passage for passage in passages if passage.is_from_user]
     played = set()
@@ -132,12 +113,16 @@ def uncorrected(candidates: Sequence[Candidate], passages: Sequence[Passage]) ->
         if is_scene:
             played.add(passage.turn_id)
     kept = [one for one in candidates if one.passage.turn_id not in played]
+    refused = [
+        rejected(one.content, _ROLE_PLAY) for one in candidates if one.passage.turn_id in played
+    ]
     for number, passage in enumerate(said):
         if correction := _correction(passage):
             before = said[number - 1] if number else None
             withdrawn = _withdrawn(kept, correction, before)
             kept = [one for one in kept if not any(one is gone for gone in withdrawn)]
-    return kept
+            refused += [rejected(one.content, _TAKEN_BACK) for one in withdrawn]
+    return kept, refused
 
 
 def _correction(passage: Passage) -> _Correction | None:
@@ -203,17 +188,18 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     material = Counter(one.reason for passage in read_turns for one in passage.material)
     if model is None:
         read = [candidate for passage in said for candidate in extract(passage)]
-        found = uncorrected(read, said)
-        refused: list[Decision] = []
+        found, refused = uncorrected(read, said)
     elif said:
         transcript = render(
             [*segment.earlier, *segment.new], first_new_position=segment.new[0].position
         )
-        found, without_ground = read_with_model(model, user_id, transcript)
+        read, without_ground = read_with_model(model, user_id, transcript)
+        found = read
         refused = [rejected(entry.content, reason) for entry, reason in without_ground]
     else:
-        return Found((), _secrets_asked_for(segment), material)
-    refused += _secrets_asked_for(segment)
+        refused = _secrets_asked_for(segment) + _asked_in_vain(read_turns, ())
+        return Found((), refused, material)
+    refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read)
     kept = []
     for candidate in named_speakers(found, segment.speakers, user_id):
         observed = candidate
@@ -227,7 +213,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
             refused.append(rejected(checked.content, _OUT_OF_REACH))
         else:
             kept.append(checked)
-    return Found(within_turns(kept), refused, material)
+    return Found(kept, refused, material)
 
 
 def _may_be_filed(candidate: Candidate) -> bool:
@@ -248,6 +234,30 @@ def _secrets_asked_for(segment: Segment) -> list[Decision]:
                 request = turn.content[start:end]
                 if has_secret(request):
                     refused.append(rejected(without_secrets(request), _SECRET))
+    return refused
+
+
+def _asked_in_vain(passages: Sequence[Passage], found: Sequence[Candidate]) -> list[Decision]:
+    """Rejections for other requests to remember that no candidate was made of."""
+    refused = []
+    for passage in passages:
+        if not passage.is_from_user or any(one.reason == Reason.SECRET for one in passage.material):
+            continue
+        own = screened(passage.text)
+        quotes = [one.quote for one in found if _is_of(one, passage)]
+        places = [(passage.text.find(quote), len(quote)) for quote in quotes]
+        for request in requests_in(sentences(own), own):
+            is_read = any(
+                start < request.end and request.start < start + length for start, length in places
+            )
+            if request.is_strong and not is_read:
+                asked = passage.text[request.start : request.end]
+                refused.append(rejected(asked, _NOT_UNDERSTOOD))
+        refused += [
+            rejected(one.text, _ATTACK)
+            for one in passage.material
+            if one.reason == Reason.ATTACK and requests_in(sentences(one.text), one.text)
+        ]
     return refused
 
 

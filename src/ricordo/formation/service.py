@@ -152,7 +152,8 @@ class DecisionWriter:
     ) -> list[Decision]:
         """Write them in order; returns the decisions.
 
-        What exceeds the daily limit is deferred, and so is all that was said after it.
+        What exceeds the daily limit is deferred, and so is all that was said after it. What exceeds
+        that of a turn is rejected; requests and proposals do not count.
         """
         left = self._policy.daily_writes - tally_of(
             writing.connection, writing.user_id, writing.now, FORMED_WRITES
@@ -160,7 +161,8 @@ class DecisionWriter:
         decisions: list[Decision] = []
         per_turn: Counter[int] = Counter()
         for place, resolution in enumerate(resolutions):
-            turn = resolution.candidate.passage.turn_id
+            candidate = resolution.candidate
+            turn, is_explicit = candidate.passage.turn_id, candidate.is_explicit
             if left > 0 and _is_said_again(resolution, resolutions[place + 1 :]):
                 decisions.append(self._note_said(writing, thread_id, resolution))
             elif resolution.action not in WRITING_ACTIONS:
@@ -170,12 +172,11 @@ class DecisionWriter:
                 decisions.append(not_written(resolution, Action.REJECT, reason))
             elif left <= 0:
                 decisions.append(not_written(resolution, Action.DEFER, DAILY_CAP))
-            elif per_turn[turn] >= limits.MAX_WRITES_PER_TURN:
-                decisions.append(not_written(resolution, Action.REJECT, TURN_CAP))
             else:
-                decision = self._carry_out(writing, thread_id, resolution, prepared)
+                may_write = is_explicit or per_turn[turn] < limits.MAX_WRITES_PER_TURN
+                decision = self._carry_out(writing, thread_id, resolution, prepared, may_write)
                 written = decision.action in WRITING_ACTIONS
-                per_turn[turn] += written
+                per_turn[turn] += written and not is_explicit
                 left -= written
                 decisions.append(decision)
         return decisions
@@ -186,6 +187,7 @@ class DecisionWriter:
         thread_id: str,
         resolution: Resolution,
         prepared: PreparedWrite,
+        may_write: bool,
     ) -> Decision:
         candidate = resolution.candidate
         waiting = consent.waiting_for(
@@ -194,6 +196,8 @@ class DecisionWriter:
         draft = draft_of(candidate, thread_id, writing.now)
         if waiting is not None and not waiting.is_ripe:
             return self._wait(writing, thread_id, resolution, draft, waiting)
+        if not may_write:
+            return not_written(resolution, Action.REJECT, TURN_CAP)
         added = write(self._recall, writing, resolution, draft, prepared)
         settle_by_storing(writing, candidate, added.id)
         return decision_of(resolution, added)

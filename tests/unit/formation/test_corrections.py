@@ -60,7 +60,9 @@ Let's role-play a shop. / I love swords / ok stop the role-play / I live in Bonn
 def left(*texts: str) -> str:
     turns = [passage(text, number=number) for number, text in enumerate(texts, start=1)]
     found = [candidate for turn in turns for candidate in extract(turn)]
-    return " ".join(candidate.content for candidate in uncorrected(found, turns)) or "nothing"
+    kept, refused = uncorrected(found, turns)
+    assert len(kept) + len(refused) == len(found)
+    return " ".join(candidate.content for candidate in kept) or "nothing"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +77,8 @@ def test_what_a_tool_gave_back_corrects_nobody() -> None:
     told = passage("I live in Bonn")
     tool = passage("scratch that, sorry, typo", role=TOOL_ROLE, number=9)
     found = extract(told)
-    assert uncorrected(found, [told, tool]) == found
-    assert uncorrected([], []) == []
+    assert uncorrected(found, [told, tool]) == (found, [])
+    assert uncorrected([], []) == ([], [])
 
 
 @pytest.mark.parametrize("chars", [4_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
