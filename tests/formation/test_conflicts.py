@@ -102,6 +102,30 @@ def test_an_answer_to_the_same_key_updates(reader: Talking) -> None:
     assert [old.content for old in reader.me.list(status="superseded")] == ["User works at Acme."]
 
 
+@pytest.mark.parametrize(
+    ("known", "said", "content"),
+    [
+        ("User uses Bun.", "i switched from Bun to Node", "User switched from Bun to Node."),
+        ("User uses Bun.", "i've changed from Bun to Node", "User uses Node."),
+        ("Pengguna memakai Bun.", "saya pindah dari Bun ke Node", "Pengguna memakai Node."),
+    ],
+)
+def test_what_a_switch_names_as_left_is_superseded(
+    reader: Talking, known: str, said: str, content: str
+) -> None:
+    old = reader.me.add(known, theme="tools")
+    other = reader.me.add("Ben uses Bun.", theme="tools")
+    reader.clock.advance(days=1)
+    reader.server.answer(extracted((content, said)))
+    reader.server.answer_with(lambda _body: judged(*["different"] * 9))
+    (decision,) = reader.form(said).decisions
+    assert (decision.action, decision.target_id) == (Action.REPLACE, old.id)
+    assert decision.reason == "contradicts what was known"
+    assert reader.known == ["Ben uses Bun.", content]
+    assert reader.me.get(old.id).status is Status.SUPERSEDED
+    assert reader.me.get(other.id).status is Status.ACTIVE
+
+
 @pytest.mark.requirement("formation.shared")
 def test_a_contradicted_shared_memory_is_unlinked_for_that_user_only(doubter: Talking) -> None:
     owner = doubter.memory.user("ben")

@@ -12,7 +12,14 @@ from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.statements import opposed, refines, says_nothing_new, share_of_words
+from ricordo.formation.statements import (
+    SWITCHED,
+    is_about_the_user,
+    opposed,
+    refines,
+    says_nothing_new,
+    share_of_words,
+)
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
@@ -226,7 +233,7 @@ class Resolver:
             if self._must_wait(other) and not self._must_wait(candidate):
                 continue
             same_key = candidate.key is not None and candidate.key == other.key
-            if same_key or opposed(other.content, candidate.content):
+            if same_key or _contradiction(other, candidate.content):
                 return _ignored(candidate, CORRECTED, None)
             if says_nothing_new(candidate.content, other.content):
                 return _ignored(candidate, REDUNDANT, None)
@@ -240,12 +247,18 @@ class Resolver:
             present = self._known.with_key(user_id, candidate.key, candidate.theme)
             if present is not None:
                 return _same_key(candidate, present), []
-        near = self._known.near(user_id, candidate.content, candidate.type)
-        near = [one for one in near if one.similarity >= self._policy.judge_min]
+        found = self._known.near(user_id, candidate.content, candidate.type)
+        near = [one for one in found if one.similarity >= self._policy.judge_min]
         for one in near:
             if canonical(one.item.content) == canonical(candidate.content):
                 return _ignored(candidate, IDENTICAL, one), []
-        against = [one for one in near if opposed(candidate.content, one.item.content)]
+        # What a statement names as given up need not be similar to it.
+        against = [
+            one
+            for one in found
+            if (reason := _contradiction(candidate, one.item.content))
+            and (one in near or reason == SWITCHED)
+        ]
         if against:
             return _replacing(user_id, candidate, against, CONTRADICTION), []
         for one in near:
@@ -302,6 +315,14 @@ class Resolver:
                 resolution = _replacing(user_id, candidate, [one for one, _ in matching], reason)
                 return replace(resolution, why=matching[0][1].reason)
         return _new(candidate, [one for one, _ in verdicts])
+
+
+def _contradiction(candidate: Candidate, known: str) -> str | None:
+    """Why a candidate contradicts a statement; what it gives up may be in the quote alone."""
+    reason = opposed(candidate.content, known)
+    if reason is None and is_about_the_user(candidate.content):
+        return SWITCHED if opposed(candidate.quote, known) == SWITCHED else None
+    return reason
 
 
 def _same_key(candidate: Candidate, present: Item) -> Resolution:

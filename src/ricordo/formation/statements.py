@@ -40,7 +40,8 @@ _NUMBER_WORDS: Final = {
     for row in lines("statements", "number words")
     for number, word in enumerate(row.split())
 }
-_SAME_SUBJECT: Final = {"pengguna": "user", "i": "user", "saya": "user", "aku": "user"}
+_USER: Final = "user"
+_SAME_SUBJECT: Final = dict.fromkeys(("pengguna", "i", "saya", "aku"), _USER)
 _INDONESIAN_FILLERS: Final = stop_words("indonesian")
 _TERMS: Final = Analyser("english")
 
@@ -70,6 +71,8 @@ _ATTRIBUTES: Final = {
         "another value",
     )
 }
+_SWITCHED: Final = pattern("statements", "switched")
+_CHOSEN: Final = pattern("statements", "chosen")
 _NOT_NAMES: Final = pattern("statements", "not names")
 _VALUE_END: Final = pattern("statements", "value end")
 _AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
@@ -82,7 +85,10 @@ _STATE: Final = lazy_pattern(
 )
 _LASTING: Final = pattern("statements", "lasting")
 _ON_A_DAY: Final = pattern("statements", "on a day")
+_YEAR: Final = lazy_pattern(r"\b\d{4}\b")
 _DATED_MOVE: Final = lazy_pattern(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
+SWITCHED: Final = "another choice"
+"""The reason of a statement that names what it gives up: "switched from Bun to Node"."""
 _HOME: Final = "another home"
 _EMPLOYER: Final = "another employer"
 _NAMED: Final = frozenset({_HOME, _EMPLOYER})
@@ -174,6 +180,10 @@ def _subject(words: list[str]) -> str:
     return " ".join(_SAME_SUBJECT.get(word, word) for word in said)
 
 
+def is_about_the_user(text: str) -> bool:
+    return any(said.subject == _USER for said in statements_of(text))
+
+
 def share_words(analyser: Analyser, one: str, other: str) -> bool:
     """Whether texts share most of their words, and differ in no figure or negation."""
     if figures_and_denials(one) != figures_and_denials(other):
@@ -234,9 +244,25 @@ def _reason(one: Statement, other: Statement) -> str | None:
         return "opposite statement" if same and one.terms and _same_subject(one, other) else None
     if not one.is_positive:
         return None
+    if _gives_up(one, other) or _gives_up(other, one):
+        return SWITCHED
     return (
         _other_value(one.text, other.text) or _other_state(one, other) or _other_number(one, other)
     )
+
+
+def _gives_up(one: Statement, other: Statement) -> bool:
+    """Whether one says that its subject has left what the other says."""
+    switched = _SWITCHED.match(one.text)
+    held = _SWITCHED.match(other.text) or _CHOSEN.match(other.text)
+    if switched is None or held is None or _YEAR.search(one.text):
+        return False
+    left = _bare(switched["left"])
+    return _subject_of(switched) == _subject_of(held) and [left] == [*map(_bare, _values_of(held))]
+
+
+def _bare(value: str) -> str:
+    return " ".join(word for word in value.split() if word not in _FILLERS)
 
 
 def _same_subject(one: Statement, other: Statement) -> bool:

@@ -50,6 +50,12 @@ User's boss is Ana. / User's boss is Ben. => another value
 User has 2 children. / User has three children. => another number
 Pengguna punya dua anak. / Pengguna punya 3 anak. => another number
 User drinks 2 cups of coffee. / User drinks 5 cups of coffee. => another number
+User uses Bun. / User switched from Bun to Node. => another choice
+User uses Bun. / User has moved from Bun to Node at work. => another choice
+User switched from Bun to Node. / User changed from Node to Deno. => another choice
+User works at Acme. / User moved from Acme to Globex. => another choice
+Pengguna memakai Bun. / Pengguna pindah dari Bun ke Node. => another choice
+Pengguna pakai Bun. / Pengguna ganti dari Bun ke Node. => another choice
 User eats meat. / User does not eat meat. => opposite statement
 User is vegetarian. / User is no longer vegetarian. => opposite statement
 User has a car. / User has no car. => opposite statement
@@ -63,6 +69,15 @@ User is married. / User is divorced. => another state
 User is left-handed. / User is right-handed. => another state
 """
 COMPATIBLE = """
+User uses Node. / User switched from Bun to Node. |
+User likes Bun. / User switched from Bun to Node. |
+User uses Bun and Deno. / User switched from Bun to Node. |
+User uses Bun. / User's brother switched from Bun to Node. |
+User uses Bun. / User has not switched from Bun to Node. |
+User uses Bun. / User wants to be switched from Bun to Node. |
+User lives in Bonn. / User moved from Bonn to Rome in 2015. |
+User drives from Bonn to Rome. / User moved from Bonn to Rome. |
+Pengguna memakai Bun. / Pengguna mau pindah dari Bun ke Node. |
 User likes coffee. / User likes tea. | User likes coffee. / User hates tea. |
 User likes coffee. / User likes coffee. | User likes coffee. / User loves coffee. |
 User likes coffee. / User hates black coffee. |
@@ -136,7 +151,7 @@ def test_no_statement_contradicts_itself(text: str) -> None:
 
 @pytest.mark.parametrize("chars", [4_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_hostile_text_ends(chars: int) -> None:
-    for piece in ("a", "a ", "user lives in ", "'s ", "is ", "no ", "1 ", ". ", "ない"):
+    for piece in ("a ", "user lives in ", "switched from ", "'s ", "is no ", "1 ", ". ", "ない"):
         hostile = (piece * chars)[:chars]
         opposed(hostile, f"User lives in Turin. {hostile}")
 
