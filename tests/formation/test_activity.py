@@ -173,6 +173,31 @@ def test_every_decision_is_an_event(doubter: Talking) -> None:
 
 
 @pytest.mark.requirement("observability.events")
+def test_an_audit_lists_decisions_with_what_is_kept_of_them(talking: Talking) -> None:
+    talking.form("I love olives", thread="sunday")
+    for text in ("I'm allergic to eggs", "Remember: the launch phrase", "I'm allergic to eggs"):
+        talking.form(text)
+    (memory,), (proposal,) = talking.me.list(), talking.me.proposals()
+    shown = [
+        (one.thread_id, one.action.value, one.reason, one.item_id, one.content)
+        for one in talking.me.audit().decisions
+    ]
+    eggs = "User is allergic to eggs."
+    assert shown == [
+        ("monday", "ignore", "proposed already", proposal.id, eggs),
+        ("monday", "reject", "not_understood", None, None),
+        ("monday", "propose", "sensitive: waits for consent", proposal.id, eggs),
+        ("sunday", "add", "new", memory.id, "User loves olives."),
+    ]
+    refused = talking.me.audit(thread="monday", action="reject", limit=1).decisions
+    assert [one.action for one in refused] == [Action.REJECT]
+    assert talking.me.audit(thread="sunday", action="reject").decisions == ()
+    assert [event.op for event in talking.me.events(thread="sunday")] == ["add"]
+    talking.me.reject(proposal.id)
+    assert {one.content for one in talking.me.audit(thread="monday").decisions} == {None}
+
+
+@pytest.mark.requirement("observability.events")
 def test_events_are_of_one_user_paged_and_erased(talking: Talking) -> None:
     for food in ("olives", "lentils", "mangoes"):
         talking.form(f"I love {food}")

@@ -76,6 +76,15 @@ def test_audit_events_and_counters(service: Service, ana: httpx2.Client) -> None
     user.observe([{"role": "user", "content": "I love jazz"}], thread="t")
     user.form()
     assert ana.get("/v1/audit", params={"limit": 5}).json() == plain(user.audit(limit=5))
+    said = {"messages": [{"role": "user", "content": "Remember: the launch phrase"}]}
+    ana.post("/v1/threads/u/turns", json=said)
+    (refused,) = ana.post("/v1/threads/u/form").json()["decisions"]
+    assert (refused["action"], refused["reason"]) == ("reject", "not_understood")
+    wanted = {"thread": "u", "action": "reject"}
+    (listed,) = ana.get("/v1/audit", params=wanted).json()["decisions"]
+    assert (listed["thread_id"], listed["reason"]) == ("u", "not_understood")
+    assert ana.get("/v1/audit?action=maybe").status_code == 422
+    assert len(ana.get("/v1/events?thread=u").json()["items"]) == 1
     page = ana.get("/v1/events", params={"limit": 1}).json()
     assert page["items"]
     assert page == plain(user.events(limit=1))

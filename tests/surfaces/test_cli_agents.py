@@ -124,7 +124,10 @@ def test_summary_audit_events_counters_and_days(cli: Cli, ana: UserMemory, talke
     assert found is not None
     assert cli("summary", "--json").json["content"] == found.content
     assert cli("audit", "--json").json == plain(ana.audit())
-    assert "Of 1 memories" in cli("audit").out
+    ran = cli("audit", "--action", "add")
+    assert "Of 1 memories" in ran.err
+    assert "jazz" in ran.out
+    assert "Of 1 memories" in cli("audit", "--thread", "none").out
     assert cli("events", "--json").json == plain(ana.events())
     assert "formation" in cli("events").out
     assert cli("counters", "--json").json == plain(ana.counters())

@@ -36,7 +36,8 @@ def positions(page: str) -> list[int]:
 
 def turns(page: str) -> dict[int, str]:
     """The HTML of each turn, by its position."""
-    parts = re.split(r'<li class="turn \w+" id="turn-(\d+)">', page)
+    told = page.split('<section class="panel"', maxsplit=1)[0]
+    parts = re.split(r'<li class="turn \w+" id="turn-(\d+)">', told)
     return {int(number): part for number, part in zip(parts[1::2], parts[2::2], strict=True)}
 
 
@@ -150,3 +151,20 @@ def test_white_space_long_turns_and_tool_calls(ana: UserMemory, visit: Visit) ->
     assert parts[2].count("THE END") == 1
     assert "<summary>2 tool calls</summary>" in parts[3]
     assert "&lt;Turin&gt;" in parts[3]
+
+
+def test_what_was_decided_is_listed_with_its_reason(ana: UserMemory, visit: Visit) -> None:
+    ana.observe([{"role": "user", "content": "Remember: the launch phrase"}], thread="monday")
+    ana.observe([{"role": "user", "content": "I hate olives."}], thread="other")
+    assert "What was decided" not in visit.text(at("monday"))
+    ana.form()
+    said = visit.text(at("monday"))
+    assert "not_understood" in said
+    assert "new" not in said.split("What was decided")[1]
+
+
+def test_what_was_proposed_before_links_to_the_proposals(ana: UserMemory, visit: Visit) -> None:
+    for thread in ("one", "two"):
+        ana.observe([{"role": "user", "content": "I'm allergic to eggs."}], thread=thread)
+        ana.form(thread)
+    assert '<a href="/ui/proposals">proposal' in visit.get(at("two")).text

@@ -423,15 +423,25 @@ def audit_table(report: "AuditReport") -> Shown:
         "expired": report.expired,
     }
     rows = [
-        [kind, ", ".join(map(str, finding.ids)), finding.reason]
+        [kind, ", ".join(map(str, finding.ids)), finding.reason, "", "", ""]
         for kind, findings in kinds.items()
         for finding in findings.listed
     ]
     counts = ", ".join(f"{kind} {findings.count}" for kind, findings in kinds.items())
-    note = f"Of {report.memories} memories: {counts}."
-    return (
-        TableListing(["Finding", "Memories", "Why"], rows, note) if rows else f"{note} All is well."
-    )
+    note = f"Of {report.memories} memories: {counts}.{'' if rows else ' All is well.'}"
+    rows += [
+        [
+            one.action.value,
+            "" if one.item_id is None else str(one.item_id),
+            one.reason or "",
+            moment_text(one.at),
+            one.thread_id or "",
+            one_line(one.content or ""),
+        ]
+        for one in report.decisions
+    ]
+    headings = ["Finding", "IDs", "Why", "At (UTC)", "Thread", "Says"]
+    return TableListing(headings, rows, note, _COLOURS) if rows else note
 
 
 event_table = table(

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
+from ricordo.formation.decisions import past_decisions
 from ricordo.formation.sensitive import words_of
 from ricordo.formation.statements import CONTRADICTION_MIN, opposed, share_words
 from ricordo.formation.words import pattern, words
@@ -18,7 +19,7 @@ from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.item import Item
 from ricordo.model.reports import AuditReport, Finding, Findings
-from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.model.vocabulary import Action, MemoryType, Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items
@@ -181,9 +182,18 @@ class _Kind:
 
 
 def audit(
-    database: Database, recall: Recall, user_id: str, *, limit: int, redundant_min: float
+    database: Database,
+    recall: Recall,
+    user_id: str,
+    *,
+    limit: int,
+    redundant_min: float,
+    thread_id: str | None = None,
+    action: Action | None = None,
 ) -> AuditReport:
     """Audit a user's own active memories; at most ``limit`` findings of a kind are listed.
+
+    Also the latest decisions of formation; ``thread_id`` and ``action`` select among them.
 
     Reads only. Memory and time are bounded however much is stored; ``is_complete`` says where a
     bound was reached.
@@ -198,6 +208,7 @@ def audit(
         for item in _active(view, user_id):
             state.check(item)
         state.compare(_pairs(view, recall, user_id, state))
+        decisions = past_decisions(view.connection, user_id, thread_id, action, most)
     return AuditReport(
         user_id=user_id,
         memories=state.memories,
@@ -206,6 +217,7 @@ def audit(
         junk=state.junk.findings(most),
         unverified=state.unverified.findings(most),
         expired=state.expired.findings(most),
+        decisions=decisions,
     )
 
 

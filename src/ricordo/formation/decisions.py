@@ -12,15 +12,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+import sqlalchemy as sa
+
 from ricordo.errors import EmbedderRefused
 from ricordo.formation.conflicts import IDENTICAL, REDUNDANT, WRITING_ACTIONS, Resolution
 from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
 from ricordo.model.item import Added
-from ricordo.model.reports import Decision
+from ricordo.model.reports import Decision, PastDecision
 from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.providers.encryption import SecretBox
-from ricordo.storage.activity import put_events, tally
+from ricordo.storage.activity import page_of_events, put_events, tally
 from ricordo.storage.database import WriteTransaction
+from ricordo.storage.formation import proposed_contents
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import items
 from ricordo.text.secrets import without_secrets
 
 NODE: Final = "formation"
@@ -135,6 +140,35 @@ def note_decisions(writing: WriteTransaction, thread_id: str, decisions: Sequenc
     tally(writing, {**counts, FORMED_WRITES: written, KNOWN_ALREADY: known})
     put_events(writing, [_event(thread_id, one) for one in decisions])
     return written
+
+
+def past_decisions(
+    connection: sa.Connection,
+    user_id: str,
+    thread_id: str | None,
+    action: Action | None,
+    limit: int,
+) -> tuple[PastDecision, ...]:
+    """The latest decisions, of all conversations or of one."""
+    steps = (NODE, [one.value for one in Action if action in (None, one)])
+    found = page_of_events(connection, user_id, limit, None, thread_id, steps).items
+    ids = {event.item_id for event in found if event.item_id is not None}
+    # Memories and proposals have ids of one series.
+    says = proposed_contents(connection, user_id, ids)
+    own = (items.c.user_id == user_id) & items.c.id.in_(ids)
+    says |= {item.id: item.content for item in find_items(connection, own)}
+    return tuple(
+        PastDecision(
+            at=event.at,
+            thread_id=event.thread_id,
+            action=Action(event.op),
+            reason=event.detail,
+            theme=event.theme,
+            item_id=event.item_id,
+            content=None if event.item_id is None else says.get(event.item_id),
+        )
+        for event in found
+    )
 
 
 def _is_known(decision: Decision) -> bool:

@@ -35,11 +35,27 @@ class Findings(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PastDecision(Record):
+    """A decision of formation. ``item_id`` is its memory or proposal, ``content`` what that says
+    now, if it is still kept; of rejected statements only the reason is.
+    """
+
+    at: datetime
+    thread_id: str | None
+    action: Action
+    reason: str | None
+    theme: str | None = None
+    item_id: int | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport(Record):
     """Memories of a user that may be wrong, needless or outdated. Nothing is changed.
 
     ``memories`` is the number of active ones checked. Duplicates and contradictions are pairs; junk
-    suspects, unverified and expired ones are single memories.
+    suspects, unverified and expired ones are single memories. ``decisions`` are formation's, the
+    latest first.
     """
 
     user_id: str
@@ -49,6 +65,7 @@ class AuditReport(Record):
     junk: Findings
     unverified: Findings
     expired: Findings
+    decisions: tuple[PastDecision, ...] = ()
 
 
 CONSOLIDATION_PAIRS: Final = "consolidation_pairs"

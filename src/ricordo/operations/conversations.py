@@ -5,7 +5,17 @@ from datetime import date
 from typing import Annotated, Any
 
 from ricordo import limits
-from ricordo.model.fields import Day, Flag, Integer, Json, Listed, Parsed, Text
+from ricordo.model.fields import (
+    Choice,
+    Day,
+    Flag,
+    Integer,
+    Json,
+    Listed,
+    Parsed,
+    Reference,
+    Text,
+)
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page
 from ricordo.model.reports import AuditReport, FormationReport
@@ -21,6 +31,7 @@ from ricordo.model.thread import (
     Window,
     turn_schema,
 )
+from ricordo.model.vocabulary import Action
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     OptionalThread,
@@ -229,18 +240,28 @@ def summary() -> Summary | None:
 @overview("GET /v1/audit audit")
 def audit(
     *,
+    thread: Annotated[
+        str | None,
+        Reference(
+            about="Only the decisions of this conversation.", example="monday", completes="thread"
+        ),
+    ] = None,
+    action: Annotated[
+        Action | str | None, Choice(Action, about="Only these decisions.", metavar="ACTION")
+    ] = None,
     limit: Annotated[
         int,
         Integer(
             1,
             limits.MAX_PAGE_ITEMS,
-            about="How many findings of each kind are listed; the counts are complete.",
+            about="How many decisions and findings of each kind are listed; counts are complete.",
         ),
     ] = limits.DEFAULT_PAGE_ITEMS,
 ) -> AuditReport:
     """Look over what is stored: duplicates, contradictions, junk, unverified and expired.
 
-    At most ``limit`` findings of each kind are listed; the counts are complete.
+    It also lists what formation decided and why, the latest first. At most ``limit`` decisions and
+    findings of each kind are listed; the counts of findings are complete.
     """
 
 

@@ -28,6 +28,7 @@ from ricordo.operations.parameters import (
     Days,
     DryRun,
     Ids,
+    OptionalThread,
     PageCursor,
     PageLimit,
     PathOf,
@@ -80,9 +81,12 @@ def consolidate(*, dry_run: DryRun = False) -> ConsolidationReport:
 
 @overview("GET /v1/events list_events")
 def events(
-    *, limit: PageLimit = limits.DEFAULT_PAGE_ITEMS, cursor: PageCursor = None
+    *,
+    thread: OptionalThread = None,
+    limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
+    cursor: PageCursor = None,
 ) -> Page[ActivityEvent]:
-    """The steps of background work for this user, the latest first.
+    """The steps of background work for this user, or for one conversation, the latest first.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.

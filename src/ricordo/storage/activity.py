@@ -149,14 +149,23 @@ def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) ->
 
 
 def page_of_events(
-    connection: sa.Connection, user_id: str, limit: int, cursor: str | None
+    connection: sa.Connection,
+    user_id: str,
+    limit: int,
+    cursor: str | None,
+    thread_id: str | None = None,
+    steps: tuple[str, Collection[str]] | None = None,
 ) -> Page[ActivityEvent]:
-    """A user's events, the latest first.
+    """A user's events, the latest first; ``steps`` are a node and its ops.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
     """
     wanted = sa.select(*_EVENT_COLUMNS).where(events.c.user_id == user_id)
+    if thread_id is not None:
+        wanted = wanted.where(events.c.thread_id == thread_id)
+    if steps is not None:
+        wanted = wanted.where(events.c.node == steps[0], events.c.op.in_(steps[1]))
     return page_by_id(
         connection,
         wanted,

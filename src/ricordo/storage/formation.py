@@ -1,6 +1,6 @@
 """Rows of formation: how far each thread is processed, and proposals."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -170,6 +170,16 @@ def find_proposal(
     )
     row = connection.execute(wanted).mappings().first()
     return None if row is None else _proposal(row)
+
+
+def proposed_contents(
+    connection: sa.Connection, user_id: str, ids: Collection[int]
+) -> dict[int, str]:
+    """What open proposals among these ids say."""
+    wanted = sa.select(proposals.c.id, proposals.c.draft).where(
+        proposals.c.user_id == user_id, proposals.c.id.in_(ids), proposals.c.draft.is_not(None)
+    )
+    return {row.id: str(row.draft["content"]) for row in connection.execute(wanted) if row.draft}
 
 
 def open_proposals(connection: sa.Connection, user_id: str, now: datetime) -> list[StoredProposal]:

@@ -27,6 +27,7 @@ from ricordo.model.thread import (
     Turn,
     Window,
 )
+from ricordo.model.vocabulary import Action
 from ricordo.operations import conversations as describe
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage import threads as thread_rows
@@ -125,11 +126,13 @@ class ConversationOperations(UserOperations):
         return current_summary(self.database, self.scope.user_id)
 
     @implements(describe.audit)
-    def audit(self, limit: int) -> AuditReport:
+    def audit(self, thread: str | None, action: Action | None, limit: int) -> AuditReport:
         return audit(
             self.database,
             self.recall,
             self.scope.user_id,
+            thread_id=thread,
+            action=action,
             limit=limit,
             redundant_min=self.formation.policy.redundant_min,
         )

@@ -167,9 +167,9 @@ class MaintenanceOperations(UserOperations):
         return self.parts.upkeep.consolidate(self.scope.user_id, dry_run=dry_run)
 
     @implements(describe.events)
-    def events(self, limit: int, cursor: str | None) -> Page[ActivityEvent]:
+    def events(self, thread: str | None, limit: int, cursor: str | None) -> Page[ActivityEvent]:
         with self.database.read(self.scope.user_id) as view:
-            return page_of_events(view.connection, self.scope.user_id, limit, cursor)
+            return page_of_events(view.connection, self.scope.user_id, limit, cursor, thread)
 
     @implements(describe.counters)
     def counters(self, days: int | None) -> Counters:

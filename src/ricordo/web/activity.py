@@ -8,7 +8,14 @@ from typing import Final
 from starlette.responses import Response
 
 from ricordo.errors import InvalidValue, PermissionMissing
-from ricordo.model.activity import KNOWN_ALREADY, RECALLED_SHOWN, Counters, decisions_counter
+from ricordo.formation.consent import PROPOSED_BEFORE
+from ricordo.model.activity import (
+    KNOWN_ALREADY,
+    RECALLED_SHOWN,
+    ActivityEvent,
+    Counters,
+    decisions_counter,
+)
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, Permission
 from ricordo.web.charts import ChartPart, daily_charts, exact, strips
@@ -18,9 +25,8 @@ from ricordo.web.wording import JOBS
 
 PERIODS: Final = (7, 30, 90)
 EVERYBODY: Final = "everybody"
-_LATEST_EVENTS: Final = 20
+LATEST_EVENTS: Final = 20
 _JOB_STATES: Final = ("Due now", "Later", "Running", "Failed for good")
-_PROPOSING: Final = (Action.PROPOSE.value, Action.DEFER.value)
 _WRITING: Final = (Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK)
 
 router = page_router()
@@ -72,10 +78,15 @@ def show_activity(page: Page, days: str = "30", whose: str = "") -> Response:
         job_states=_JOB_STATES,
         job_names=JOBS,
         # Events and vectors belong to one user.
-        events=() if of_everybody else page.memory.events(limit=_LATEST_EVENTS).items,
+        events=() if of_everybody else page.memory.events(limit=LATEST_EVENTS).items,
         vectors=None if of_everybody else page.memory.embedding_status(),
-        proposing=_PROPOSING,
+        is_about_proposal=is_about_proposal,
     )
+
+
+def is_about_proposal(event: ActivityEvent) -> bool:
+    """Whether an event's id is that of a proposal."""
+    return event.op == Action.PROPOSE or event.detail == PROPOSED_BEFORE
 
 
 def _figures(counters: Counters) -> tuple[Headline, ...]:

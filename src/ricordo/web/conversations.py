@@ -8,6 +8,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from ricordo import limits
+from ricordo.web.activity import LATEST_EVENTS, is_about_proposal
 from ricordo.web.page_request import Page
 from ricordo.web.rendering import address, next_page
 from ricordo.web.routing import page_router
@@ -61,6 +62,8 @@ def show_conversation(
         "conversation.html",
         **shown,
         thread=thread,
+        events=page.memory.events(thread=id, limit=LATEST_EVENTS).items,
+        is_about_proposal=is_about_proposal,
         earlier=address(_THREAD, id=id, **before) if position > 1 else None,
         # Only among the oldest open proposals.
         waiting=sum(
