@@ -158,6 +158,12 @@ def test_a_request_that_is_rejected_has_a_reason(talking: Talking, said: str, re
     assert [event.detail for event in talking.me.events()] == [reason]
 
 
+@pytest.mark.requirement("formation.caps")
+def test_a_turn_cannot_flood_the_events(talking: Talking) -> None:
+    talking.form("Remember: that thing. " * 50)
+    assert len(talking.me.events(limit=1000).items) == limits.MAX_WRITES_PER_TURN
+
+
 @pytest.mark.requirement("formation.relations")
 def test_formed_memories_are_related_to_their_neighbours(talking: Talking) -> None:
     first = talking.me.add("User loves jazz music and jazz concerts in summer.")

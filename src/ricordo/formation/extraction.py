@@ -238,7 +238,7 @@ def _secrets_asked_for(segment: Segment) -> list[Decision]:
 
 
 def _asked_in_vain(passages: Sequence[Passage], found: Sequence[Candidate]) -> list[Decision]:
-    """Rejections for other requests to remember that no candidate was made of."""
+    """Rejections for other requests to remember that no candidate was made of; a few of a turn."""
     refused = []
     for passage in passages:
         if not passage.is_from_user or any(one.reason == Reason.SECRET for one in passage.material):
@@ -246,18 +246,18 @@ def _asked_in_vain(passages: Sequence[Passage], found: Sequence[Candidate]) -> l
         own = screened(passage.text)
         quotes = [one.quote for one in found if _is_of(one, passage)]
         places = [(passage.text.find(quote), len(quote)) for quote in quotes]
-        for request in requests_in(sentences(own), own):
-            is_read = any(
-                start < request.end and request.start < start + length for start, length in places
-            )
-            if request.is_strong and not is_read:
-                asked = passage.text[request.start : request.end]
-                refused.append(rejected(asked, _NOT_UNDERSTOOD))
-        refused += [
+        in_vain = [
+            rejected(passage.text[one.start : one.end], _NOT_UNDERSTOOD)
+            for one in requests_in(sentences(own), own)
+            if one.is_strong
+            and not any(place < one.end and one.start < place + size for place, size in places)
+        ]
+        in_vain += [
             rejected(one.text, _ATTACK)
             for one in passage.material
             if one.reason == Reason.ATTACK and requests_in(sentences(one.text), one.text)
         ]
+        refused += in_vain[: limits.MAX_WRITES_PER_TURN]
     return refused
 
 
