@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from bench.attack.planted import LANGUAGES
 from bench.peers import environments
 from bench.peers.contract import Endpoint, Entry
 from bench.peers.formation import Gateway, outcomes_of, write_task
@@ -239,6 +240,14 @@ def test_the_load_as_a_command() -> None:
     assert (found["errors"], found["lost"]) == (0, 0)
     assert found["stored"] == found["acknowledged"] == found["add"]["requests"] > 0
     assert found["search"]["requests"] > 0
+
+
+@pytest.mark.requirement("security.secrets")
+def test_the_attack_over_a_path_as_a_command() -> None:
+    found = measured("attack", "paths", "--attempts", 9, "--path", "conversation")
+    by = {(row["by"], row["of"]): row for row in found["rows"]}
+    assert (by["all", ""]["attempts"], by["all", ""]["stored"]) == (9, 0)
+    assert {of for name, of in by if name == "language"} == set(LANGUAGES)
 
 
 @pytest.mark.chaos
