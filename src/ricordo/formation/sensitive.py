@@ -10,17 +10,19 @@ from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.normalise import fold_letters, fold_marks, lazy_pattern
 
 _MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
-_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")
-_SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)")
+_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)", re.ASCII)
+_SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)", re.ASCII)
 # A lookahead, because the following text may look like more of it.
-_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
-_SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
-_PHONE: Final = lazy_pattern(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
+_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))", re.ASCII)
+_SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", re.ASCII)
+_PHONE: Final = lazy_pattern(
+    r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)", re.ASCII
+)
 _PHONE_WORD: Final = pattern("sensitive", "phone word", re.IGNORECASE)
 _AMERICAN_PHONE: Final = lazy_pattern(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
 _DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
-_IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
-_IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
+_IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)", re.ASCII)
+_IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])", re.ASCII)
 _STREET: Final = pattern("sensitive", "street")
 _LONGEST_IBAN: Final = 34
 _SHORTEST_IBAN: Final = 15

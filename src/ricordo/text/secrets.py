@@ -153,8 +153,9 @@ _FEWEST_DIGITS: Final = 3
 _WORDS_OF_A_PHRASE: Final = 4  # "correct horse battery staple", where "correct" alone is a verdict
 _SHORT_CODES: Final = frozenset({"pin", "cvv", "cvv2", "cvc", "cvc2", "otp", "puk", "tan"})
 
-# -- secrets by their form
+# -- secrets by their form, in ASCII: letters of other scripts may touch them
 
+_FORM: Final = _ANY | re.ASCII
 _TOKEN: Final = lazy_pattern(
     r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,8}[-_])?[a-z0-9_-]{16,}+"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|sq0[a-z]{3}-"
@@ -166,7 +167,7 @@ _TOKEN: Final = lazy_pattern(
     r"|\bssh-(?:rsa|ed25519|dss)\s{1,3}[a-z0-9+/=]{20,}+"
     r"|\b[a-z][a-z0-9+.-]{1,15}://[^\s/@:]{1,100}:[^\s/@]{1,100}@"
     r"|(?<=[?&])(?:token|access_token|api_?key|key|secret|password|sig|signature)=[^\s&#]{6,}+",
-    _ANY,
+    _FORM,
 )
 _KEY_BLOCK: Final = lazy_pattern(
     r"-----begin [a-z0-9 ]{0,40}(?:key|certificate)[a-z0-9 ]{0,20}-----"
@@ -175,8 +176,8 @@ _KEY_BLOCK: Final = lazy_pattern(
 )
 _RUN: Final = lazy_pattern(r"(?<![a-z0-9_+=/.:-])[a-z0-9_+=-]{20,}+(?![a-z0-9_+=/-])", _ANY)
 _HEX: Final = lazy_pattern(r"[0-9a-f]{24,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _ANY)
-_CARD: Final = lazy_pattern(r"(?<![\w.,])[2-6](?:[ -]?[0-9]){12,18}(?![\w]|[.,-]?\d)")
-_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _ANY)
+_CARD: Final = lazy_pattern(r"(?<![\w.,])[2-6](?:[ -]?[0-9]){12,18}(?![\w]|[.,-]?\d)", _FORM)
+_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _FORM)
 _HAS_LONG_WORD: Final = lazy_pattern(r"\S{14}")
 _HAS_NUMBER: Final = lazy_pattern(r"\d(?:[ .-]?[a-z0-9]){6}", _ANY)
 _LONG_RUN: Final = 32

@@ -115,7 +115,8 @@ TOUCHING = {
         User lives at 12 Garden Street. | rumahku di Jl. Melati No. 5 | Gartenstraße 12, Köln |
         The home server is at 93.184.216.34 | 2001:db8:0:0:1:0:0:1 is mine |
         Nomor HP pengguna berubah. | Meine Telefonnummer ist neu. | 電話番号は変わりました |
-        住所は東京都港区1丁目
+        住所は東京都港区1丁目 | 連絡は+81 90 1234 5678まで | 找我可以打+86 138 0013 8000吧 |
+        연락은 +82 10 1234 5678로 주세요 | 卡号4111 1111 1111 1111，快过期了
     """,
 }
 
