@@ -182,7 +182,7 @@ _TOOLS: Final[Mapping[str, Callable[[Planted], dict[str, Any]]]] = {
 
 
 def _field(one: Planted) -> dict[str, str]:
-    return {one.kind.replace(" ", "_"): one.noted}
+    return {f"about {one.number}": one.noted}
 
 
 def _calling(name: str) -> Send:
