@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.loose_quotes import LANGUAGES, are_related, nearest
 from ricordo.formation.rules.clauses import clauses, sentences
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.text_spans import PlainView, comparable_view
@@ -45,7 +46,6 @@ _WRITTEN_DATE = re.compile(
     rf"(?:\b[0-9]{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?\b(?:{_MONTH})\b\.?"
     r"(?:\s+[0-9]{1,2}(?:st|nd|rd|th)?\b(?!:))?(?:,?\s+(?:19|20)[0-9]{2}\b)?"
 )
-_MIN_SHARED_START: Final = 4
 _MIN_SHARED_PAIRS: Final = 0.5
 _LONGEST_ACRONYM: Final = 5
 
@@ -53,17 +53,7 @@ _AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _MIN_WORDS: Final = 2
 _MIN_CHARS: Final = 3
-_LANGUAGES: Final = (
-    "english",
-    "indonesian",
-    "german",
-    "spanish",
-    "french",
-    "italian",
-    "portuguese",
-    "dutch",
-)
-_STOP_WORDS: Final = tuple(stop_words(language) for language in _LANGUAGES)
+_STOP_WORDS: Final = tuple(stop_words(language) for language in LANGUAGES)
 
 _QUOTED_WORD: Final = re.compile(r"[^\W_]+")
 _STEM_CHARS: Final = 4
@@ -82,7 +72,7 @@ class SaidThings:
 
     def has_name(self, name: str) -> bool:
         """In the same form, a related one (Italy, Italian), or as an acronym of what was said."""
-        if name in self.words or any(_are_related(name, word) for word in self.words):
+        if name in self.words or any(are_related(name, word) for word in self.words):
             return True
         if len(name) <= _LONGEST_ACRONYM and name in self.initials:
             return True
@@ -162,16 +152,6 @@ def _is_name(content: str, match: re.Match[str], following: str, *, is_german: b
     return not starts_sentence or following[:1].isupper()
 
 
-def _are_related(one: str, other: str) -> bool:
-    """Whether two words share most of their beginning."""
-    shared = 0
-    for mine, yours in zip(one, other, strict=False):
-        if mine != yours:
-            break
-        shared += 1
-    return shared >= _MIN_SHARED_START and shared * 2 > max(len(one), len(other))
-
-
 def _without_dates(content: str) -> str:
     return _WRITTEN_DATE.sub(" ", _DATE.sub(" ", folded(content)))
 
@@ -182,21 +162,28 @@ def _plain_number(number: str) -> str:
     return re.sub("[.,:]", "", whole).lstrip("0") or "0"
 
 
-def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] | None:
+def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] | None:
     """The passage that contains these words, and exactly what is written there.
 
-    White space, quotation marks, case and Unicode form do not matter; words must be whole. If
-    several passages contain the words, the latest wins. None also for a quote that says too little
-    (under two words, or three characters in scripts without spaces, or stop words only), and for
-    one that is too long.
+    White space, quotation marks, case and Unicode form do not matter; words must be whole. If no
+    passage contains the quote, and no material does, what is nearest to it counts (see
+    ``loose_quotes.py``). Of several passages the latest wins. None also for a quote that says too
+    little (under two words, or three characters in scripts without spaces, or stop words only), and
+    for one that is too long.
     """
-    if not _says_enough(quote):
+    if not _says_enough(quote) or len(quote) > MAX_QUOTE_CHARS:
         return None
-    by_position = sorted(passages, key=lambda passage: passage.position, reverse=True)
-    for passage in by_position:
+    latest_first = sorted(passages, key=lambda passage: passage.position, reverse=True)
+    for passage in latest_first:
         if (found := occurrence(quote, passage.text)) is not None:
             return passage, found
-    return None
+    if reason_in_material(quote, passages) is not None:
+        return None
+    near = [(match, one) for one in latest_first if (match := nearest(quote, one.text))]
+    if not near:
+        return None
+    best, passage = min(near, key=lambda found: found[0].cost)
+    return passage, best.words
 
 
 def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.candidate import Passage
+from ricordo.formation.candidate import Material, Passage
 from ricordo.formation.evidence import find_quote, occurrence, supports
 from tests.unit.formation.rules import passages as rules
 from tests.unit.tables import cases
@@ -36,9 +36,8 @@ def passage(text: str, position: int = 1, actor: str | None = None) -> Passage:
         ("京都に住んで", "私は京都に住んでいます。", "京都に住んで"),
         ("I live in Rom", "I live in Rome", None),
         ("live in Rome", "olive in Rome", None),
-        ("my cafe", "my café", None),
+        ("my cafe", "my café", "my café"),
         ("I live in Oslo", "I live in Rome", None),
-        ("I live ... Rome", "I live in Rome", None),
         ("Rome", "I live in Rome", None),
         ("I am", "I am here", None),
         ("saya juga", "saya juga suka", None),
@@ -53,6 +52,99 @@ def test_where_a_quote_stands(quote: str, text: str, found: str | None) -> None:
     assert (hit[1] if hit else None) == found
     if hit:
         assert hit[1] in text
+
+
+# What a model writes => what was said, with the words found in brackets.
+LOOSE = """
+User moved to Leeds in May => Well, [I moved to Leeds in May], did you know?
+she has two dogs Max and Bella => [I have two dogs, Max and Bella]!
+User works at a bakery => [I work at a bakery] these days
+User does not eat meat => [I don't eat meat]
+I live ... Rome => [I live in Rome]
+I moved to Leeds ... I'm a nurse => [I moved to Leeds in May. It rains. I'm a nurse] there.
+we eat meat => [we eat fish and meat]
+Me llamo Carmen y estudio enfermeria => [Me llamo Carmen, tengo 34 años y estudio enfermería] aquí.
+i always buy warm bread at the corner bakery => [I always get warm bread at the corner bakery]
+京都に住んでいる => 私は[京都に住んでいます]。
+我在上海工作了三年 => [我在上海已经工作了三年]
+"""
+UNLIKE = """
+I like coffee => I like tea. He hates coffee.
+I like coffee => I like tea. Coffee is bad.
+I like coffee => I like tea and hate coffee
+I love ... Rome => I love Paris. My brother lives in Rome.
+I eat meat => I don't eat meat
+I eat meat => I do not ever eat meat
+I don't eat meat => I eat meat
+I am 35 years old => I am 34 years old
+I really enjoy mangoes => I really enjoy plums
+my sister Ana lives in Oslo with two children => my sister Eva lives in Oslo with two children
+大阪に住んでいます => 京都に住んでいます
+犬が好きです => 猫と犬がいる。猫が好きです。
+肉は食べます => 私は肉は食べません。
+私はねこが好きです => 私はいぬが好きです
+我住在上海 => 我住在北京
+"""
+
+
+def test_what_a_model_copied_loosely_is_found_and_the_words_really_said_are_returned() -> None:
+    for quote, marked in cases(LOOSE):
+        text = marked.replace("[", "").replace("]", "")
+        hit = find_quote(quote, [passage(text)])
+        assert hit is not None, quote
+        assert hit[1] == marked.partition("[")[2].partition("]")[0]
+    for quote, text in cases(UNLIKE):
+        assert find_quote(quote, [passage(text)]) is None, quote
+    assert find_quote("I like coffee", [passage("I like tea\ncoffee")]) is None
+    assert occurrence("User moved to Leeds", "I moved to Leeds") is None  # others stay strict
+
+
+def test_what_was_copied_from_material_is_not_looked_for_elsewhere() -> None:
+    pasted = Material("My brother moved to Leeds.", "quotation")
+    said = replace(passage("I moved to Leeds."), material=(pasted,))
+    assert find_quote("brother moved to Leeds", [said]) is None
+
+
+def test_of_several_the_nearest_counts_and_then_the_latest() -> None:
+    said = [passage("I moved to Leeds.", 1), passage("I then moved away to Leeds.", 2)]
+    assert find_quote("User moved to Leeds", said) == (said[0], "I moved to Leeds")
+    again = [passage("I moved to Leeds!", 3), passage("We moved to Leeds.", 4)]
+    assert find_quote("User moved to Leeds", again) == (again[1], "We moved to Leeds")
+
+
+MEANING = ("garden", "violin", "Leeds", "harbour", "bakery", "Ana", "walks", "winter", "7", "京都")
+LITTLE = ("I", "my", "the", "in", "to", "and", "is", "a")
+
+
+@given(st.lists(st.sampled_from(MEANING + LITTLE), max_size=14), st.data())
+def test_a_loose_quote_names_nothing_that_was_not_said(
+    said: list[str], data: st.DataObject
+) -> None:
+    text = " ".join(said)
+    quote = " ".join(data.draw(st.lists(st.sampled_from(MEANING + LITTLE), max_size=8)))
+    hit = find_quote(quote, [passage(text)])
+    if hit is not None:
+        assert hit[1] in text
+        named = [word for word in quote.split() if word in {"Leeds", "Ana", "7", "京都"}]
+        assert all(word in hit[1] for word in named)
+
+
+@given(st.lists(st.sampled_from(MEANING[:-1]), min_size=4, max_size=12, unique=True), st.data())
+def test_a_word_left_out_or_turned_does_not_hide_a_quote(
+    said: list[str], data: st.DataObject
+) -> None:
+    text = " ".join(["I", *said])
+    left_out = data.draw(st.integers(1, len(said) - 2))
+    kept = said[:left_out] + said[left_out + 1 :]
+    hit = find_quote(" ".join(["she", *kept]), [passage(text)])
+    assert hit == (passage(text), text)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_whatever_is_quoted_only_what_was_said_is_found(quote: str, text: str) -> None:
+    for one in (quote, text[1:-1], f"{text} {quote}"):
+        hit = find_quote(one, [passage(text)])
+        assert hit is None or hit[1] in text
 
 
 def test_letters_in_another_form_are_the_same() -> None:
@@ -84,6 +176,7 @@ def test_every_part_between_spaces_is_found(text: str, data: st.DataObject) -> N
 def test_a_hostile_text_is_worked_off() -> None:
     assert occurrence("aa", "a" * 100_000) is None
     assert occurrence("a a", "a " * 50_000) == "a a"
+    assert find_quote("plum " * 300, [passage("plums " * 15_000)]) is None
 
 
 # What is stored => what was said.
