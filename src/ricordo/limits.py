@@ -122,6 +122,10 @@ BREAKER_FAILURES: Final = 5  # in a row, until an endpoint is left alone …
 BREAKER_OPEN_SECONDS: Final = 30.0  # … for so long
 
 # -- language models -----------------------------------------------------------------------
+DEFAULT_ANSWER_TOKENS: Final = 2_400
+DEFAULT_THINKING_TOKENS: Final = 8_000
+MAX_ANSWER_TOKENS: Final = 100_000
+DEFAULT_READ_CHARS: Final = 2_500  # of new text that a model is shown at once
 MAX_CORRECTIONS: Final = 2  # of one call: how often a wrong answer is sent back to the model
 MAX_MODEL_RESPONSE_BYTES: Final = 4 * 1024 * 1024
 MAX_MODEL_ANSWER_CHARS: Final = 200_000  # of the text in it

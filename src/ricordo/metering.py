@@ -36,8 +36,12 @@ class Reservation:
 
 
 class MeteredModel:
-    def __init__(self, database: Database, model: ChatModel, daily_tokens: int) -> None:
+    def __init__(
+        self, database: Database, model: ChatModel, daily_tokens: int, read_chars: int
+    ) -> None:
+        """``read_chars``: how many characters of a conversation it is asked about at once."""
         self.database = database
+        self.read_chars = read_chars
         self._model = model
         self._daily_tokens = daily_tokens
 
@@ -54,9 +58,7 @@ class MeteredModel:
     def close(self) -> None:
         self._model.close()
 
-    def ask(
-        self, user_id: str, messages: Sequence[Message], answer: type[Answer], *, max_tokens: int
-    ) -> Answer:
+    def ask(self, user_id: str, messages: Sequence[Message], answer: type[Answer]) -> Answer:
         """A structured answer. No transaction may be open.
 
         Raises:
@@ -67,12 +69,11 @@ class MeteredModel:
             return self._model.ask(
                 _without_secrets(messages),
                 answer,
-                max_tokens=max_tokens,
                 on_usage=meter.after_request,
                 before_request=meter.before_request,
             )
 
-    def reply(self, user_id: str, messages: Sequence[Message], *, max_tokens: int) -> str:
+    def reply(self, user_id: str, messages: Sequence[Message]) -> str:
         """An answer in plain text. No transaction may be open.
 
         Raises:
@@ -82,7 +83,6 @@ class MeteredModel:
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.reply(
                 _without_secrets(messages),
-                max_tokens=max_tokens,
                 on_usage=meter.after_request,
                 before_request=meter.before_request,
             )

@@ -6,10 +6,15 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from ricordo.limits import (
+    DEFAULT_ANSWER_TOKENS,
     DEFAULT_CONTEXT_TOKENS,
+    DEFAULT_READ_CHARS,
+    DEFAULT_THINKING_TOKENS,
+    MAX_ANSWER_TOKENS,
     MAX_CANDIDATES,
     MAX_CONTEXT_TOKENS,
     MAX_RECALLED_TURNS,
+    MAX_TRANSCRIPT_CHARS,
     MAX_VECTOR_WIDTH,
     MIN_CONTEXT_TOKENS,
 )
@@ -180,6 +185,25 @@ class StoreSettings(BaseModel):
     model_api_key: SecretStr | None = Field(default=None, description="Key of that provider.")
     model_deadline_seconds: float = Field(
         default=60.0, gt=0, le=3_600, description="How long one question to the model may take."
+    )
+    model_answer_tokens: int = Field(
+        default=DEFAULT_ANSWER_TOKENS,
+        ge=100,
+        le=MAX_ANSWER_TOKENS,
+        description="Tokens that one answer of the model may have, without its thinking.",
+    )
+    model_thinking_tokens: int = Field(
+        default=DEFAULT_THINKING_TOKENS,
+        ge=0,
+        le=MAX_ANSWER_TOKENS,
+        description="Tokens on top of that for a model that thinks before it answers.",
+    )
+    model_read_chars: int = Field(
+        default=DEFAULT_READ_CHARS,
+        ge=500,
+        le=MAX_TRANSCRIPT_CHARS,
+        description="Characters of a conversation that the model reads at once, with up to half as"
+        " many before them as context. Set it lower where the model's context is small.",
     )
     model_daily_tokens: int = Field(
         default=200_000,

@@ -330,8 +330,13 @@ def language_model(database: Database, settings: Settings) -> MeteredModel | Non
     except InvalidValue as problem:
         name = "name" if problem.field == "model" else problem.field
         raise InvalidValue(f"setting model_{name}", problem.problem) from None
-    model = ChatModel(choice, deadline_seconds=settings.model_deadline_seconds)
-    return MeteredModel(database, model, settings.model_daily_tokens)
+    model = ChatModel(
+        choice,
+        deadline_seconds=settings.model_deadline_seconds,
+        answer_tokens=settings.model_answer_tokens,
+        thinking_tokens=settings.model_thinking_tokens,
+    )
+    return MeteredModel(database, model, settings.model_daily_tokens, settings.model_read_chars)
 
 
 def embedders(database: Database, settings: Settings, given: Embedder | None) -> Embedders:

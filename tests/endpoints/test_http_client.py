@@ -177,7 +177,7 @@ def test_no_library_of_a_vendor_is_needed(server: FaultyModel) -> None:
         f"choice = ModelChoice.parse('custom_http', model='m', base_url='{server.base_url}')\n"
         "model = ChatModel(choice, deadline_seconds=30)\n"
         "asked = [Message('user', 'What does ana drink?')]\n"
-        "print(model.reply(asked, max_tokens=9, on_usage=lambda _: None))\n"
+        "print(model.reply(asked, on_usage=lambda _: None))\n"
         "model.close()"
     )
     done = subprocess.run(

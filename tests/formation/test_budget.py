@@ -16,6 +16,7 @@ pytestmark = pytest.mark.requirement("formation.budget")
 
 PLUMS = extracted(("User enjoys plums.", "enjoy plums"))
 SAID = "i enjoy plums"
+SHORT = {"model_answer_tokens": 1_000}
 
 
 def tokens_on_wire(server: FaultyModel) -> int:
@@ -64,7 +65,7 @@ def test_failed_calls_count_as_well(reader: Talking) -> None:
 
 
 def test_corrections_end_where_the_day_does(with_model: WithModel) -> None:
-    talking = with_model(model_daily_tokens=2_800)  # enough for one request, not for two
+    talking = with_model(**SHORT, model_daily_tokens=2_800)  # enough for one request, not for two
     talking.server.gives_usage = False
     talking.server.answer("nonsense")
     talking.server.answer(PLUMS)
@@ -76,7 +77,7 @@ def test_corrections_end_where_the_day_does(with_model: WithModel) -> None:
 
 
 def test_at_the_limit_formation_waits_and_the_next_day_forms(with_model: WithModel) -> None:
-    talking = with_model(model_daily_tokens=3_500)
+    talking = with_model(**SHORT, model_daily_tokens=3_500)
     talking.server.answer_with(lambda _body: PLUMS)
     reports = [talking.form(f"{SAID} {number}") for number in range(8)]
     waiting = [report for report in reports if report.waits is not None]
@@ -104,7 +105,7 @@ def test_at_the_limit_formation_waits_and_the_next_day_forms(with_model: WithMod
 
 def test_two_who_ask_at_once_share_one_budget(with_model: WithModel) -> None:
     """While the first is being answered, its tokens are already counted."""
-    talking = with_model(model_daily_tokens=2_500)  # enough for one request at a time
+    talking = with_model(**SHORT, model_daily_tokens=2_500)  # enough for one request at a time
     talking.server.answer_with(lambda _body: PLUMS)
     talking.say(SAID, thread="one")
     talking.say(SAID, thread="two")
@@ -164,10 +165,10 @@ def test_an_endpoint_that_counts_too_much_ends_the_day_without_harm(with_model: 
     talking.say(SAID)
     model = metered(talking)
     talking.server.answer("word " * 4_000)  # more than was allowed
-    model.reply("ana", [Message("user", "hello")], max_tokens=100)
+    model.reply("ana", [Message("user", "hello")])
     assert talking.me.counters().tokens_today > 3_000
     with pytest.raises(BudgetExhausted) as refused:
-        model.reply("ana", [Message("user", "hello")], max_tokens=100)
+        model.reply("ana", [Message("user", "hello")])
     assert refused.value.until == talking.clock().replace(hour=0, minute=0) + timedelta(days=1)
     assert talking.form(SAID).waits is not None
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ricordo import Action, BadAnswer, LanguageModelError, MemoryType, Source
 from ricordo.formation import prompts as prompt_files
 from ricordo.limits import MAX_TRANSCRIPT_CHARS
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME
 from tests.formation.conftest import Talking, WithModel, extracted, judged
 from tests.support.endpoints import FaultyModel
 
@@ -319,6 +320,46 @@ def test_a_transcript_is_bounded_and_every_new_short_turn_is_in_it(
     assert all(len(prompt) <= len(frame) + MAX_TRANSCRIPT_CHARS for prompt in shown)
 
 
+@pytest.mark.requirement("formation.extract")
+def test_a_long_conversation_is_read_in_pieces_with_what_came_before(with_model: WithModel) -> None:
+    talking = with_model(model_read_chars=1_000)
+    talking.server.answer_with(lambda _body: NOTHING)
+    talking.say(*(f"begin{number} " + "word " * 60 for number in range(6)))
+    assert talking.me.form("monday").turns == 6
+    turns = [
+        re.findall(r"=== turn (.) \| user \|.*\| (NEW|e)", one) for one in prompts(talking.server)
+    ]
+    new, earlier = "NEW", "e"
+    assert turns == [
+        [("1", new), ("2", new)],
+        [("2", earlier), ("3", new), ("4", new)],
+        [("4", earlier), ("5", new), ("6", new)],
+    ]
+
+
+@pytest.mark.requirement("formation.extract")
+def test_one_long_message_is_read_in_pieces(with_model: WithModel) -> None:
+    talking = with_model(model_read_chars=1_000)
+    for number in range(3):
+        said = f"enjoy plums {number}"
+        talking.server.answer(answer(entry(f"User enjoys plums {number}.", said)))
+    report = talking.form(
+        ". ".join(f"i enjoy plums {number}" + " word" * 170 for number in range(3))
+    )
+    assert len(talking.server.prompts) == 3
+    assert report.turns == 1
+    assert talking.known == [f"User enjoys plums {number}." for number in range(3)]
+
+
+@pytest.mark.requirement("formation.extract")
+def test_a_model_may_leave_out_all_but_quote_and_content(reader: Talking) -> None:
+    reader.server.answer({"memories": [{"quote": "enjoy plums", "content": "User enjoys plums."}]})
+    reader.form("i enjoy plums")
+    (item,) = reader.me.list()
+    assert (item.type, item.theme, item.key) == (MemoryType.FACT, GENERAL_THEME, None)
+    assert item.importance == DEFAULT_IMPORTANCE
+
+
 FAULTS: dict[str, Callable[[FaultyModel], None]] = {
     "truncated": lambda server: server.answer_truncated(
         '{"memories": [{"content": "User enjoys plums.", "quote": "enjoy plums", "ty'
@@ -411,6 +452,7 @@ def test_a_judge_that_fails_writes_nothing_of_its_conversation(doubter: Talking)
 
 
 PLACES = {
+    "extract.v1": {"subject", "most", "transcript"},
     prompt_files.EXTRACT: {"subject", "most", "transcript"},
     prompt_files.JUDGE: {"pairs"},
     prompt_files.SUMMARISE: {"most", "notes"},

@@ -30,10 +30,10 @@ class Asker:
 
     def ask(self, **options: float) -> Drink:
         used = self.used.append
-        return self.model.ask(QUESTION, Drink, max_tokens=100, on_usage=used, **options)
+        return self.model.ask(QUESTION, Drink, on_usage=used, **options)
 
     def reply(self, **options: float) -> str:
-        return self.model.reply(QUESTION, max_tokens=100, on_usage=self.used.append, **options)
+        return self.model.reply(QUESTION, on_usage=self.used.append, **options)
 
     @property
     def failed(self) -> list[bool]:
@@ -61,11 +61,18 @@ def asker(server: FaultyModel, time: SteppingTime) -> Iterator[Callable[..., Ask
     """Makes askers of the server, closed at the end."""
     made: list[ChatModel] = []
 
-    def make(*, provider: str = "custom_http", is_real_time: bool = False, **given: str) -> Asker:
+    def make(
+        *,
+        provider: str = "custom_http",
+        is_real_time: bool = False,
+        thinking: int = 500,
+        **given: str,
+    ) -> Asker:
         values = {"model": "test-model", "base_url": server.base_url, **given}
         model = ChatModel(
             ModelChoice.parse(provider, **values),
             deadline_seconds=60.0,
+            thinking_tokens=thinking,
             timing=None if is_real_time else time.timing,
         )
         made.append(model)

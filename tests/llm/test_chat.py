@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ricordo.errors import BadAnswer, ModelRefused
-from ricordo.limits import MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
+from ricordo.limits import DEFAULT_ANSWER_TOKENS, MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
 from ricordo.providers.chat import strict_schema
 from ricordo.providers.chat_model import Message, Usage, estimated_tokens
 from ricordo.version import __version__
@@ -36,7 +36,7 @@ def test_a_structured_answer(server: FaultyModel, asker: Make) -> None:
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "What does ana drink?"},
         ],
-        "max_tokens": 100,
+        "max_tokens": DEFAULT_ANSWER_TOKENS,
         "temperature": 0,
         "response_format": {"type": "json_schema", "json_schema": schema},
     }
@@ -55,7 +55,9 @@ def test_the_name_of_the_limit_is_the_providers(server: FaultyModel, asker: Make
     for provider, name in (("openai", "max_completion_tokens"), ("llamacpp", "max_tokens")):
         asker(provider=provider, api_key="sk-1").reply()
         body = server.requests[-1].body
-        assert {key: body[key] for key in body if key.startswith("max")} == {name: 100}
+        assert {key: body[key] for key in body if key.startswith("max")} == {
+            name: DEFAULT_ANSWER_TOKENS
+        }
 
 
 @pytest.mark.requirement("formation.model-layer")
@@ -123,7 +125,7 @@ def test_the_shape_is_described_without_a_system_message(server: FaultyModel, as
     server.refuse_schema()
     server.answer(TEA)
     question = [Message("user", "a\ud800b \U0001f375?")]  # half a character is not sent
-    asker().model.ask(question, Drink, max_tokens=9, on_usage=lambda _: None)
+    asker().model.ask(question, Drink, on_usage=lambda _: None)
     system, user = server.prompts[-1]
     assert system["role"] == "system"
     assert "JSON" in system["content"]
@@ -175,7 +177,7 @@ def test_models_that_take_no_temperature_or_another_limit(server: FaultyModel, a
     for request in server.requests[-2:]:
         assert "temperature" not in request.body
         assert "max_tokens" not in request.body
-        assert request.body["max_completion_tokens"] == 100
+        assert request.body["max_completion_tokens"] == DEFAULT_ANSWER_TOKENS
     server.fail_next(9, status=400, body=b'{"error": {"message": "max_tokens is too large"}}')
     with pytest.raises(ModelRefused, match="max_tokens is too large"):
         asker().reply()
@@ -244,7 +246,7 @@ def test_who_counts_may_call_it_off(server: FaultyModel, asker: Make) -> None:
 
     server.answer_nonsense()
     with pytest.raises(Enough):
-        asker().model.ask(QUESTION, Drink, max_tokens=9, on_usage=stop)
+        asker().model.ask(QUESTION, Drink, on_usage=stop)
     assert len(server.requests) == 1
 
 
@@ -273,7 +275,7 @@ def test_many_threads_share_a_model(server: FaultyModel, asker: Make) -> None:
 
     def ask(name: str) -> str:
         question = [Message("user", name)]
-        return model.ask(question, Drink, max_tokens=9, on_usage=used.append).drink
+        return model.ask(question, Drink, on_usage=used.append).drink
 
     names = [f"tea {number}" for number in range(40)]
     with ThreadPoolExecutor(max_workers=16) as threads:

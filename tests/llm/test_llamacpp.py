@@ -31,7 +31,7 @@ def test_a_real_model_answers_in_the_shape_that_was_asked_for(address: str) -> N
     model = ChatModel(ModelChoice.parse("llamacpp", base_url=f"{address}/v1"), deadline_seconds=240)
     used: list[Usage] = []
     question = [Message("user", "Ana drinks two cups of tea in the morning.")]
-    answer = model.ask(question, Drink, max_tokens=80, on_usage=used.append)
+    answer = model.ask(question, Drink, on_usage=used.append)
     model.close()
     assert isinstance(answer, Drink)
     assert model.structure == "json_schema"

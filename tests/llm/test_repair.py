@@ -109,6 +109,7 @@ def beginnings(number: str) -> list[Any]:
         ('{ {"a": 1}', {"a": 1}),
         ('<think>{"a": 0} or so?</think>{"a": 1}', {"a": 1}),
         ('hm, {"a": 0}?</think>\n{"a": 1,}', {"a": 1}),
+        ('<think>hm</think>{"a": "</think>"}', {"a": "</think>"}),
         ('{"a": "</think>"}', {"a": "</think>"}),
         ('Sure: {"a": "</think>"}', {"a": "</think>"}),
         ('\ufeff{"a": 1}', {"a": 1}),
@@ -124,6 +125,7 @@ def test_what_models_write(text: str, expected: dict[str, Any]) -> None:
 NO_OBJECTS = [
     "", "no JSON here", "[1, 2]", '"text"', "null", "}{", '{"a" 1}', '{"a": }', '{"a": nope}',
     '{"a": NaN}', '{"a": Infinity}', '{"a": tru', '{"a": 01}', '{"a": "\\d"}', '{"a": "\\',
+    '<think>{"a": 1} or',
     '{"a": 1 "b": 2}', '{"a": "x"; "b": "y"}', "{'a': 'x'; 'b': 'y'}", '{"a": [1, 2}',
     '{"items": [{"a": 1}, {"a": 2} oops', "{" * 1_000, '{"a":' * (MAX_ANSWER_DEPTH + 1) + "1",
     '{"a": ' + "9" * 10_000 + ",}", "x" * (MAX_MODEL_ANSWER_CHARS + 1),
@@ -167,6 +169,7 @@ def test_thinking_is_left_out() -> None:
     assert without_thinking("<think>hm</think> Tea.") == " Tea."
     assert without_thinking("Tea.") == "Tea."
     assert without_thinking("hm</think> Tea.") == " Tea."
+    assert without_thinking(" <think>hm, Tea.") == ""
 
 
 HOSTILE = [

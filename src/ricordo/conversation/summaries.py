@@ -68,7 +68,6 @@ _OPENING_CHARS: Final = 200  # reserved for the beginning
 _MIN_BLOCK_CHARS: Final = 80  # less is not worth it
 _OLDEST_WEIGHT: Final = 0.5  # of the weight of the newest sentence; rises linearly
 _SPOKEN = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,59}): (?P<said>\S.*)")
-_ANSWER_TOKENS: Final = 2_400
 
 _log = logging.getLogger(__name__)
 
@@ -374,7 +373,7 @@ class Summariser:
             before=former or "(nothing)",
             transcript=transcript,
         )
-        made = model.ask(user_id, [Message("user", prompt)], SpanSummary, max_tokens=_ANSWER_TOKENS)
+        made = model.ask(user_id, [Message("user", prompt)], SpanSummary)
         summary, bridge = repeatable(made.summary), repeatable(made.bridge)
         if not summary or not bridge:
             return None

@@ -55,8 +55,6 @@ CORRECTED: Final = "corrected later in the conversation"
 WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
 """What leads to a stored memory."""
 
-_TOKENS_PER_PAIR: Final = 60
-
 
 @dataclass(frozen=True, slots=True)
 class KnownStatement:
@@ -420,12 +418,7 @@ class ModelJudge:
         asked = sorted(order[: limits.MAX_JUDGED_PAIRS])
         shown = [_shown(number, pairs[place]) for number, place in enumerate(asked, start=1)]
         prompt = prompts.render(prompts.JUDGE, pairs="\n\n".join(shown))
-        found = self._model.ask(
-            user_id,
-            [Message("user", prompt)],
-            Verdicts,
-            max_tokens=_TOKENS_PER_PAIR * (len(asked) + 1),
-        )
+        found = self._model.ask(user_id, [Message("user", prompt)], Verdicts)
         answered = {entry.pair: entry for entry in found.verdicts}
         verdicts = [_UNASKED] * len(pairs)
         for number, place in enumerate(asked, start=1):

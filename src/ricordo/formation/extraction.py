@@ -35,7 +35,7 @@ from ricordo.formation.writing_rules import validated
 from ricordo.metering import MeteredModel
 from ricordo.model.checks import theme_slug
 from ricordo.model.reports import Decision
-from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME, MemoryType
 from ricordo.providers.chat_model import Message
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
@@ -59,7 +59,6 @@ _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request with
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
-_ANSWER_TOKENS: Final = 1_000
 
 
 def named_speakers(
@@ -262,14 +261,22 @@ def _asked_in_vain(passages: Sequence[Passage], found: Sequence[Candidate]) -> l
 
 
 class ExtractedEntry(BaseModel, defer_build=True):
-    """One entry as the model writes it."""
+    """One entry as the model writes it.
 
-    content: str
+    The quote comes first: a small model writes what it has just copied. What has a default is left
+    out by many.
+    """
+
     quote: str
-    type: Literal["preference", "fact", "instruction", "episode", "procedure"]
-    theme: str
-    key: str
-    importance: Annotated[int, Field(ge=1, le=5)]
+    content: str
+    type: Literal["fact", "preference", "instruction", "episode", "procedure"] = "fact"
+    theme: Annotated[
+        str, Field(description="one word to file it under, such as work, family or health")
+    ] = ""
+    key: Annotated[
+        str, Field(description="home_city, employer and the like if it has one answer, else empty")
+    ] = ""
+    importance: Annotated[int, Field(ge=1, le=5, description="5 is vital")] = DEFAULT_IMPORTANCE
 
 
 class Extracted(BaseModel, defer_build=True):
@@ -292,24 +299,24 @@ def read_with_model(
     Raises:
         LanguageModelError: the model could not answer.
     """
-    prompt = prompts.render(
-        prompts.EXTRACT,
-        subject=SUBJECT,
-        most=limits.MAX_EXTRACTED_CANDIDATES,
-        transcript=transcript.text,
-    )
-    found = model.ask(user_id, [Message("user", prompt)], Extracted, max_tokens=_ANSWER_TOKENS)
     candidates: list[Candidate] = []
     rejected: list[tuple[ExtractedEntry, Rejection]] = []
-    for place, entry in enumerate(found.memories):
-        if place >= limits.MAX_EXTRACTED_CANDIDATES:
-            rejected.append((entry, Rejection(RejectionCode.TOO_MANY, "too many in one answer")))
-            continue
-        result = _candidate(entry, transcript)
-        if isinstance(result, Rejection):
-            rejected.append((entry, result))
-        else:
-            candidates.append(result)
+    for piece in transcript.pieces(model.read_chars):
+        prompt = prompts.render(
+            prompts.EXTRACT,
+            subject=SUBJECT,
+            most=limits.MAX_EXTRACTED_CANDIDATES,
+            transcript=piece,
+        )
+        found = model.ask(user_id, [Message("user", prompt)], Extracted)
+        for place, entry in enumerate(found.memories):
+            result = _candidate(entry, transcript)
+            if place >= limits.MAX_EXTRACTED_CANDIDATES:
+                result = Rejection(RejectionCode.TOO_MANY, "too many in one answer")
+            if isinstance(result, Rejection):
+                rejected.append((entry, result))
+            else:
+                candidates.append(result)
     return sorted(candidates, key=lambda one: one.passage.position), rejected
 
 

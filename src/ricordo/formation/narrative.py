@@ -32,7 +32,6 @@ TEMPLATE: Final = "template"
 LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})
 """Types of memories that a narrative leaves out."""
 
-_ANSWER_TOKENS: Final = 600
 _ENDS: Final = tuple(".!?…。！？:;")
 
 _log = logging.getLogger(__name__)
@@ -146,7 +145,7 @@ def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
     prompt = prompts.render(
         prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes="\n".join(lines)
     )
-    reply = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
+    reply = model.reply(user_id, [Message("user", prompt)])
     return reply.strip()[: limits.MAX_SUMMARY_CHARS]
 
 

@@ -77,6 +77,7 @@ _CONTEXT: Final = "earlier, context only"
 _NO_SOURCE: Final = "not a source"
 
 _MARK: Final = "==="
+_LEFT_OUT: Final = f"characters left out here {_MARK}"
 _LIKE_A_MARK = re.compile(r"[=＝﹦═〓]{3,}")
 _SPACE = re.compile(r"\s+")
 _CUT: Final = " … "
@@ -324,6 +325,27 @@ class Transcript:
     text: str
     passages: tuple[Passage, ...]
 
+    def pieces(self, chars: int) -> list[str]:
+        """The text, or pieces of about this many characters where it is much longer.
+
+        A turn longer than that goes on in the next piece, under its header. Pieces without a turn
+        that may be quoted are left out.
+        """
+        if len(self.text) <= 2 * chars:
+            return [self.text]
+        made: list[str] = []
+        header = ""
+        for block in self.text.removeprefix(f"{_MARK} ").split(f"\n\n{_MARK} "):
+            first, _, body = block.partition("\n")
+            if not first.endswith(_LEFT_OUT):  # else the turn goes on
+                header = f"{_MARK} {first}\n"
+            for part in filter(None, _parts_of(body, chars)):
+                if made and len(made[-1]) + len(part) <= chars:
+                    made[-1] += f"\n\n{header}{part}"
+                else:
+                    made.append(f"{header}{part}")
+        return [piece for piece in made if f"| {_CITABLE} {_MARK}\n" in piece]
+
 
 @dataclass(frozen=True, slots=True)
 class _Block:
@@ -358,6 +380,19 @@ def render(turns: Sequence[Turn], *, first_new_position: int) -> Transcript:
         elif turn.role == _ASSISTANT_ROLE:
             blocks.append(_Block(_header(turn, _ASSISTANT_ROLE, _NO_SOURCE), _reply(turn), None))
     return _fitted([block for block in blocks if block.body], limits.MAX_TRANSCRIPT_CHARS)
+
+
+def _parts_of(text: str, chars: int) -> Iterator[str]:
+    """A text in parts of about this many characters, divided between sentences where it can be."""
+    part = ""
+    for start, end in Sentences(text).spans():
+        for place in range(start, end, chars):
+            sentence = text[place : min(place + chars, end)]
+            if part and len(part) + len(sentence) > chars:
+                yield part.strip()
+                part = ""
+            part += sentence
+    yield part.strip()
 
 
 def _header(turn: Turn, who: str, use: str) -> str:
@@ -418,7 +453,7 @@ def _fitted(blocks: Sequence[_Block], maximum: int) -> Transcript:
     head, first_left, taken = _head(blocks, room)
     tail, shown_from_end = _tail(blocks[first_left:], room, taken)
     kept = len("\n\n".join([*head, *tail]))
-    notice = f"{_MARK} {len(whole) - kept} characters left out here {_MARK}"
+    notice = f"{_MARK} {len(whole) - kept} {_LEFT_OUT}"
     shown = [*blocks[: first_left + (taken > 0)], *blocks[len(blocks) - shown_from_end :]]
     return _transcript("\n\n".join([*head, notice, *tail]), shown)
 

@@ -5,12 +5,12 @@ from importlib import resources
 from string import Template
 from typing import Final
 
-EXTRACT: Final = "extract.v1"
+EXTRACT: Final = "extract.v2"
 JUDGE: Final = "judge.v1"
 SUMMARISE: Final = "summarise.v1"
 INSIGHTS: Final = "insights.v1"
 COMPACT: Final = "compact.v1"
-PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT)
+PROMPTS: Final = ("extract.v1", EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT)
 
 
 def render(name: str, **values: object) -> str:

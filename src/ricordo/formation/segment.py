@@ -53,8 +53,12 @@ class Found:
     material: Mapping[str, int] = field(default_factory=dict)
 
 
-def next_segment(database: Database, user_id: str, thread_id: str) -> Segment | None:
+def next_segment(
+    database: Database, user_id: str, thread_id: str, read_chars: int | None = None
+) -> Segment | None:
     """The next segment that fits into a transcript; None if there is nothing new.
+
+    ``read_chars``: how many characters of it may be new; half as many may come before them.
 
     Raises:
         ThreadNotFound: this user has no such conversation.
@@ -72,16 +76,19 @@ def next_segment(database: Database, user_id: str, thread_id: str) -> Segment | 
             formed + _TURNS_AT_ONCE,
         )
         speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
-    new = _first_that_fit([turn for turn in turns if turn.position > formed])
+    most = limits.MAX_TRANSCRIPT_CHARS
+    room = read_chars or most - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
+    new = _first_that_fit([turn for turn in turns if turn.position > formed], room)
     if not new:
         return None
-    earlier = _last_that_fit([turn for turn in turns if turn.position <= formed], new)
+    left = most - sum(map(_shown_chars, new))
+    room = left if read_chars is None else min(left, read_chars // 2)
+    earlier = _last_that_fit([turn for turn in turns if turn.position <= formed], room)
     return Segment(thread_id, formed, earlier, new, speakers)
 
 
-def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:
-    """As many as a transcript shows in full; at least one, which may then be cut."""
-    room = limits.MAX_TRANSCRIPT_CHARS - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
+def _first_that_fit(turns: Sequence[Turn], room: int) -> list[Turn]:
+    """As many as are shown in full in this room; at least one, which may then be cut."""
     fitting: list[Turn] = []
     for turn in turns:
         room -= _shown_chars(turn)
@@ -91,9 +98,8 @@ def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:
     return fitting
 
 
-def _last_that_fit(earlier: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
-    """As many of the latest turns as fit beside the new ones."""
-    room = limits.MAX_TRANSCRIPT_CHARS - sum(map(_shown_chars, new))
+def _last_that_fit(earlier: Sequence[Turn], room: int) -> list[Turn]:
+    """As many of the latest turns as are shown in full in this room."""
     fitting: list[Turn] = []
     for turn in reversed(earlier):
         room -= _shown_chars(turn)

@@ -284,6 +284,11 @@ class Formation:
         self._writer = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
+    @property
+    def _read_chars(self) -> int | None:
+        """How much is read at once, where a model reads."""
+        return None if self.model is None else self.model.read_chars
+
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
         """Form what is new in one conversation, or in all of them.
 
@@ -300,7 +305,7 @@ class Formation:
         turns = 0
         decisions: list[Decision] = []
         for place, one in enumerate(threads):
-            while segment := next_segment(self.database, user_id, one):
+            while segment := next_segment(self.database, user_id, one, self._read_chars):
                 waits = None
                 try:
                     formed = self.form_segment(user_id, segment)

@@ -5,13 +5,18 @@ import functools
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field
 
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
-from ricordo.limits import MAX_CORRECTIONS, MAX_MODEL_RESPONSE_BYTES
+from ricordo.limits import (
+    DEFAULT_ANSWER_TOKENS,
+    DEFAULT_THINKING_TOKENS,
+    MAX_CORRECTIONS,
+    MAX_MODEL_RESPONSE_BYTES,
+)
 from ricordo.model.reports import ModelReport
 from ricordo.providers.chat_answer import (
     ModelAnswer,
@@ -38,6 +43,7 @@ from ricordo.providers.chat_model import (
 )
 from ricordo.providers.endpoint import BadResponse, Refused, Unavailable, json_body
 from ricordo.providers.http_client import Call, ModelClient
+from ricordo.providers.json_repair import without_thinking
 from ricordo.providers.timing import Deadline, Timing
 from ricordo.text.tokens import estimate_tokens
 
@@ -57,7 +63,6 @@ _IN_WORDS: Final[Mapping[str, str]] = {
     "format": "as {}",
 }
 _NAME_SIGNS = re.compile(r"[^A-Za-z0-9_-]+")
-_MAX_TOKENS: Final = 64
 _QUESTION: Final = (
     Message("system", "Read the sentence and give what is asked for."),
     Message("user", "The train to the coast leaves at nine. When does it leave?"),
@@ -70,8 +75,8 @@ _QUESTION: Final = (
 #
 # Bounds (``maxLength``, ``pattern`` …) go into the field's description, where the model reads them;
 # validation checks them. Endpoints that turn a schema into a grammar may be given the bounds of
-# numbers and lists (``keep_bounds``), because small models run on without them. Bounds of strings
-# would become hundreds of grammar rules.
+# numbers and lists (``keep_bounds``), because small models run on without them, and need not fill
+# in fields that have a default. Bounds of strings would become hundreds of grammar rules.
 
 Schema = dict[str, Any]
 
@@ -133,7 +138,11 @@ class _Strict:
             "properties": {
                 name: self.of(field, f"{path}.{name}", inside) for name, field in fields.items()
             },
-            "required": list(fields),
+            "required": [
+                name
+                for name, field in fields.items()
+                if not self._keep_bounds or "default" not in field
+            ],
             "additionalProperties": False,
         }
 
@@ -161,11 +170,22 @@ class ChatModel:
     """
 
     def __init__(
-        self, choice: ModelChoice, *, deadline_seconds: float, timing: Timing | None = None
+        self,
+        choice: ModelChoice,
+        *,
+        deadline_seconds: float,
+        answer_tokens: int = DEFAULT_ANSWER_TOKENS,
+        thinking_tokens: int = DEFAULT_THINKING_TOKENS,
+        timing: Timing | None = None,
     ) -> None:
-        """``deadline_seconds`` is for a whole call, unless the call has its own."""
+        """``deadline_seconds`` is for a whole call, unless the call has its own.
+
+        A model that is seen thinking gets ``thinking_tokens`` on top of those of an answer.
+        """
         self._choice = choice
         self._deadline_seconds = deadline_seconds
+        self._answer_tokens = answer_tokens
+        self._thinking_tokens = thinking_tokens
         self._timing = timing or Timing()
         self._client = ModelClient(
             choice.endpoint, max_bytes=MAX_MODEL_RESPONSE_BYTES, timing=self._timing
@@ -194,7 +214,6 @@ class ChatModel:
         messages: Sequence[Message],
         answer: type[T],
         *,
-        max_tokens: int,
         on_usage: OnUsage,
         before_request: BeforeRequest = no_limit,
         deadline_seconds: float | None = None,
@@ -215,14 +234,13 @@ class ChatModel:
             messages,
             lambda given: read_value(given, answer),
             wanted=(schema_name(answer), schema),
-            call=self._call(deadline_seconds, on_usage, before_request, max_tokens),
+            call=self._call(deadline_seconds, on_usage, before_request),
         )
 
     def reply(
         self,
         messages: Sequence[Message],
         *,
-        max_tokens: int,
         on_usage: OnUsage,
         before_request: BeforeRequest = no_limit,
         deadline_seconds: float | None = None,
@@ -232,7 +250,7 @@ class ChatModel:
             messages,
             read_text,
             wanted=None,
-            call=self._call(deadline_seconds, on_usage, before_request, max_tokens),
+            call=self._call(deadline_seconds, on_usage, before_request),
         )
 
     def stream(
@@ -279,11 +297,13 @@ class ChatModel:
         deadline_seconds: float | None,
         on_usage: OnUsage,
         before_request: BeforeRequest,
-        max_tokens: int,
     ) -> "_ModelCall":
         seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
         deadline = Deadline(seconds, self._timing.monotonic)
-        return _ModelCall(Call(deadline), on_usage, before_request, max_tokens)
+        return _ModelCall(Call(deadline), on_usage, before_request)
+
+    def _max_tokens(self, dialect: Dialect) -> int:
+        return self._answer_tokens + (self._thinking_tokens if dialect.thinks else 0)
 
     def _converse(
         self,
@@ -303,9 +323,14 @@ class ChatModel:
                 result = read(given)
             except Unusable as problem:
                 call.on_usage(_usage(given, prompt_tokens, failed=True))
+                was_thinking = given.has_thought or not given.content.strip()
+                if problem.is_cut_off and was_thinking and not dialect.thinks:
+                    self._dialect = replace(dialect, thinks=True)
+                    continue
                 if problem.is_final or corrections == MAX_CORRECTIONS:
+                    what = self._cut_off(given, dialect) if problem.is_cut_off else problem.what
                     place = self._choice.endpoint.place
-                    raise BadAnswer(f"{place}: no usable answer: {problem.what}") from None
+                    raise BadAnswer(f"{place}: no usable answer: {what}") from None
                 is_unseen = dialect.structure is Structure.JSON_SCHEMA and not corrections
                 schema = wanted[1] if wanted is not None and is_unseen else None
                 conversation += correction(given.content, problem, schema)
@@ -313,6 +338,21 @@ class ChatModel:
             else:
                 call.on_usage(_usage(given, prompt_tokens, failed=False))
                 return result
+
+    def _cut_off(self, given: ModelAnswer, dialect: Dialect) -> str:
+        """Whose limit an answer reached, and what to do about it."""
+        limit = self._max_tokens(dialect)
+        spent = given.completion_tokens
+        if spent is not None and spent < limit - 1:
+            return (
+                f"it was cut off after {spent} tokens by the server, before our limit of {limit}:"
+                " its context is too small for question and answer, or it has a limit of its own"
+            )
+        name, tokens = "model_answer_tokens", self._answer_tokens
+        if dialect.thinks and not without_thinking(given.content).strip():
+            name, tokens = "model_thinking_tokens", self._thinking_tokens
+        at = f"at our limit of {limit} tokens" if spent is not None else "at a limit of tokens"
+        return f"it was cut off {at}: raise the setting {name}, which is {tokens}"
 
     def _exchange(
         self,
@@ -323,7 +363,8 @@ class ChatModel:
         """One answer in the best dialect that the endpoint supports, and a token estimate."""
         dialect = self._dialect
         while True:
-            shown, extras = _in_dialect(dialect, conversation, wanted, call.max_tokens)
+            max_tokens = self._max_tokens(dialect)
+            shown, extras = _in_dialect(dialect, conversation, wanted, max_tokens)
             sent = [{"role": message.role, "content": message.content} for message in shown]
             prompt_tokens = estimated_tokens(shown)
             if wanted is not None and dialect.structure is Structure.JSON_SCHEMA:
@@ -336,7 +377,7 @@ class ChatModel:
                     json_body({"model": self.model, "messages": sent, **extras}),
                     call.requests,
                     before_request=functools.partial(
-                        call.before_request, prompt_tokens + call.max_tokens
+                        call.before_request, prompt_tokens + max_tokens
                     ),
                     on_failure=failed,
                 )
@@ -348,7 +389,8 @@ class ChatModel:
         except BadAnswer as problem:
             failed()
             raise BadAnswer(f"{self._choice.endpoint.place}: {problem}") from None
-        self._dialect = dialect  # which works
+        # It works, and what it shows of thinking counts from the next question on.
+        self._dialect = replace(dialect, thinks=dialect.thinks or answer.has_thought)
         return answer, dialect, prompt_tokens
 
 
@@ -359,7 +401,6 @@ class _ModelCall:
     requests: Call
     on_usage: OnUsage
     before_request: BeforeRequest
-    max_tokens: int
 
 
 @contextlib.contextmanager
@@ -435,7 +476,6 @@ def test_model(
         model.ask(
             _QUESTION,
             _Departure,
-            max_tokens=_MAX_TOKENS,
             on_usage=spent.append,
             deadline_seconds=deadline_seconds,
         )

@@ -17,8 +17,9 @@ from ricordo.limits import (
 from ricordo.providers.chat_model import Message
 from ricordo.providers.endpoint import Endpoint, one_line, read_json, said
 from ricordo.providers.event_stream import EventReader
-from ricordo.providers.json_repair import read_object, without_thinking
+from ricordo.providers.json_repair import has_thinking, read_object, without_thinking
 
+_THINKING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
 _MAX_PROBLEMS: Final = 3
 _MAX_PROBLEM_CHARS: Final = 160
 _TOO_LONG: Final = f"the answer is longer than {MAX_MODEL_ANSWER_CHARS} characters"
@@ -40,6 +41,8 @@ class ModelAnswer:
     refusal: str | None
     prompt_tokens: int | None
     completion_tokens: int | None
+    has_thought: bool = False
+    """Whether the model thought before it answered; that takes tokens, too."""
 
     @property
     def is_cut_off(self) -> bool:
@@ -69,7 +72,19 @@ def read_answer(content: bytes) -> ModelAnswer:
         refusal=_word(message.get("refusal")),
         prompt_tokens=_count(body, "prompt_tokens"),
         completion_tokens=_count(body, "completion_tokens"),
+        has_thought=_has_thought(body, message),
     )
+
+
+def _has_thought(body: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+    """Whether the thinking is in the answer, beside it, or only counted."""
+    if any(_text(message.get(name)).strip() for name in _THINKING_FIELDS):
+        return True
+    usage = body.get("usage")
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    if isinstance(details, dict) and _count({"usage": details}, "reasoning_tokens"):
+        return True
+    return has_thinking(_text(message.get("content")))
 
 
 def _text(content: object) -> str:
@@ -144,10 +159,11 @@ def _events(parts: Iterable[bytes]) -> Iterator[Any]:
 class Unusable(Exception):
     """An answer that cannot be used; ``what`` says why, for the model and for people."""
 
-    def __init__(self, what: str, *, is_final: bool = False) -> None:
+    def __init__(self, what: str, *, is_final: bool = False, is_cut_off: bool = False) -> None:
         """``is_final``: a correction would not help."""
         self.what = what
         self.is_final = is_final
+        self.is_cut_off = is_cut_off
         super().__init__(what)
 
 
@@ -227,4 +243,5 @@ def _check_given(answer: ModelAnswer) -> None:
 def _cut_off(answer: ModelAnswer) -> Unusable:
     spent = answer.completion_tokens
     after = "" if spent is None else f" after {spent} tokens"
-    return Unusable(f"it was cut off{after} because it was too long; be much shorter")
+    what = f"it was cut off{after} because it was too long; be much shorter"
+    return Unusable(what, is_cut_off=True)

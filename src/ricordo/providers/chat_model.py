@@ -136,6 +136,8 @@ class Dialect:
     max_tokens_field: str
     sends_temperature: bool = True
     tried_both_fields: bool = False
+    thinks: bool = False
+    """Whether the model thinks before it answers, and needs tokens for that, too."""
 
     @classmethod
     def of(cls, preset: ChatPreset) -> "Dialect":

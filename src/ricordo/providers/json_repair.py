@@ -255,11 +255,20 @@ def read_object(
 
 
 def without_thinking(text: str) -> str:
-    """The text after a model's thinking. The opening mark may be missing.
+    """The text after a model's thinking; none if it never ends. The opening mark may be missing.
 
     In a text that begins with an object, the mark is a part of that object.
     """
-    return text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
+    if text.lstrip().startswith("{"):
+        return text
+    _, end, answer = text.rpartition("</think>")
+    return "" if not end and has_thinking(text) else answer
+
+
+def has_thinking(text: str) -> bool:
+    """Whether a text begins with a model's thinking."""
+    start = text.lstrip()
+    return start.startswith("<think>") or (not start.startswith("{") and "</think>" in text)
 
 
 def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | NotReadable]:
@@ -268,8 +277,10 @@ def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | N
     if whole is not None:
         yield whole
         return
-    # The mark may also be a part of the answer, so the whole text comes second.
-    for source in dict.fromkeys((without_thinking(text), text)):
+    # The mark may also be a part of the answer, so all that may be one comes second.
+    begins = text.lstrip().startswith("<think>")
+    whole_answer = text.partition("</think>")[2] if begins else text
+    for source in dict.fromkeys((without_thinking(text), whole_answer)):
         for found in readings(source):
             if isinstance(found, NotReadable):
                 yield found

@@ -71,7 +71,6 @@ NOTHING_NEW: Final = "nothing was said or learned since"
 NOTHING_THERE: Final = "there is nothing to draw from"
 OVERTAKEN: Final = "another run was faster, or the user was erased"
 NO_ANSWER: Final = "the model gave no usable answer"
-_ANSWER_TOKENS: Final = 220
 _IMPORTANCE: Final = 1
 _CONFIDENCE: Final = 50
 
@@ -415,7 +414,7 @@ def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[s
         said=lines_of(material.said),
     )
     messages = [Message("user", prompt)]
-    return model.ask(user_id, messages, Observation, max_tokens=_ANSWER_TOKENS).observations
+    return model.ask(user_id, messages, Observation).observations
 
 
 @retried

@@ -148,6 +148,36 @@ def test_a_transcript_is_bounded_and_its_headers_are_whole(
     assert [passage.position for passage in made.passages] == citable
 
 
+@given(conversations, st.integers(1, 30), st.integers(500, 4_000))
+def test_pieces_show_all_that_may_be_quoted_under_whole_headers(
+    said: list[tuple[str, str]], first_new: int, chars: int
+) -> None:
+    turns = [turn(place, text, role) for place, (role, text) in enumerate(said, start=1)]
+    made = render(turns, first_new_position=first_new)
+    pieces = made.pieces(chars)
+    if len(made.text) <= 2 * chars:
+        assert pieces == [made.text]
+        return
+    for piece in pieces:
+        assert len(piece) <= chars + 150
+        marked = [line for line in piece.splitlines() if "===" in line]
+        assert piece.startswith(marked[0])
+        assert all(HEADER.fullmatch(line) for line in marked)
+    shown = {int(position) for position, *_ in HEADER.findall("\n".join(pieces))}
+    assert {passage.position for passage in made.passages} <= shown
+
+
+def test_a_long_turn_is_read_in_pieces_to_its_end() -> None:
+    said = " ".join(f"I own {number} books. My cat is {number}." for number in range(900))
+    made = render([turn(1, "Hi.", "assistant"), turn(2, said)], first_new_position=2)
+    pieces = made.pieces(2_500)
+    assert len(pieces) == 6  # three of the beginning, three of the end
+    bodies = [piece.partition("may be quoted ===\n")[2] for piece in pieces]
+    assert " ".join(bodies[:2]) in said
+    assert bodies[-1].endswith("I own 899 books. My cat is 899.")
+    assert all(body.endswith(".") for body in bodies[:2])
+
+
 def test_head_and_tail_are_kept_and_the_gap_is_named() -> None:
     turns = [turn(n, f"begin{n} " + f"word{n} " * 100 + f"end{n}") for n in range(1, 41)]
     made = render(turns, first_new_position=1)
