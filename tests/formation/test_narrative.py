@@ -159,7 +159,7 @@ def test_a_model_that_is_down_is_asked_again(with_model: WithModel) -> None:
 
 
 def test_a_summary_waits_for_the_next_day_where_the_budget_ends(with_model: WithModel) -> None:
-    talking = with_model(model_daily_tokens=2_200)
+    talking = with_model(model_daily_tokens=2_200, model_answer_tokens=500)
     talking.me.add("User writes. " + "Much is said of it. " * 300)
     formed(talking)
     (job,) = talking.jobs("summarise")

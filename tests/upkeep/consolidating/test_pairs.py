@@ -209,7 +209,7 @@ def test_an_answer_that_makes_no_sense_leaves_only_its_portion(advised: Tidied) 
 
 @pytest.mark.requirement("upkeep.budget")
 def test_the_days_tokens_end_the_asking(with_model: WithModel) -> None:
-    tidied = with_model(model_daily_tokens=2_200)
+    tidied = with_model(model_daily_tokens=2_200, model_answer_tokens=660)
     tidied.say("User lives in Bekasi.")
     tidied.say("User lives in Jakarta.")
     doubtful(tidied, 20)
