@@ -16,7 +16,7 @@ SAID = "I play the cello."
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with llamacpp.server(chat_context=1_536) as url:
+    with llamacpp.server(chat_context=2_048) as url:
         yield url
 
 

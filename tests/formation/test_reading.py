@@ -352,6 +352,25 @@ def test_one_long_message_is_read_in_pieces(with_model: WithModel) -> None:
 
 
 @pytest.mark.requirement("formation.extract")
+def test_a_question_tells_nothing_of_who_asks(reader: Talking) -> None:
+    plums = "User enjoys plums."
+    for number, (said, quote, stored) in enumerate(
+        [
+            ("Hi! Do people enjoy plums?", "Do people enjoy plums", []),
+            ("¿Do you enjoy plums?", "Do you enjoy plums?", []),
+            ("Is it odd that i enjoy plums?", "i enjoy plums", [plums]),
+            ("i enjoy plums, do you?", "i enjoy plums, do you?", [plums]),
+            ("i enjoy plums. Do you?", "i enjoy plums", [plums]),
+        ]
+    ):
+        one = reader.other(f"user-{number}")
+        one.server.answer(answer(entry(plums, quote)))
+        report = one.form(said)
+        assert one.known == stored, said
+        assert stored or reasons(report) == ["question"]
+
+
+@pytest.mark.requirement("formation.extract")
 def test_a_model_may_leave_out_all_but_quote_and_content(reader: Talking) -> None:
     reader.server.answer({"memories": [{"quote": "enjoy plums", "content": "User enjoys plums."}]})
     reader.form("i enjoy plums")

@@ -30,6 +30,7 @@ from ricordo.formation.rules.extractor import extract
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.voice import Reason
+from ricordo.formation.text_spans import Sentences
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
 from ricordo.metering import MeteredModel
@@ -59,6 +60,8 @@ _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request with
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
+_CLAUSE_BREAK: Final = re.compile(r"[,;:，、；：]|\s[-–—]\s")
+_AROUND_QUESTION: Final = " \n\"'¿?？"
 
 
 def named_speakers(
@@ -334,6 +337,8 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
     is_explicit = passage.is_from_user and _was_asked_for(entry.content, quote, passage)
     if kind is MemoryType.PROCEDURE and not is_explicit:
         return Rejection(RejectionCode.NOT_ASKED_FOR, "steps that nobody asked to keep")
+    if passage.is_from_user and not is_explicit and _is_bare_question(quote, passage.text):
+        return Rejection(RejectionCode.QUESTION, "the quote is a question")
     theme = slug(_printable(entry.theme))
     key = "_".join(_printable(entry.key).casefold().replace("-", "_").split())
     return Candidate(
@@ -346,6 +351,16 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
         importance=entry.importance,
         is_explicit=is_explicit,
     )
+
+
+def _is_bare_question(quote: str, text: str) -> bool:
+    """Whether a quote is all of a question of one clause, which tells nothing of who asks."""
+    start = text.rfind(quote)
+    first, last = Sentences(text).around(start, start + len(quote))
+    sentence = text[first:last].strip()
+    if not sentence.endswith(("?", "？")) or _CLAUSE_BREAK.search(sentence):
+        return False
+    return sentence.strip(_AROUND_QUESTION) == quote.strip(_AROUND_QUESTION)
 
 
 def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:

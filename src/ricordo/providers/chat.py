@@ -390,7 +390,7 @@ class ChatModel:
             failed()
             raise BadAnswer(f"{self._choice.endpoint.place}: {problem}") from None
         # It works, and what it shows of thinking counts from the next question on.
-        self._dialect = replace(dialect, thinks=dialect.thinks or answer.has_thought)
+        self._dialect = replace(dialect, thinks=self._dialect.thinks or answer.has_thought)
         return answer, dialect, prompt_tokens
 
 
