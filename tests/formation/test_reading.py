@@ -352,6 +352,18 @@ def test_one_long_message_is_read_in_pieces(with_model: WithModel) -> None:
 
 
 @pytest.mark.requirement("formation.extract")
+def test_a_model_is_told_the_name_of_the_language(reader: Talking) -> None:
+    for said, language in {
+        "Ich wohne mit meiner Schwester in einem Haus am See.": "German",
+        "京都に住んでいます。": "Japanese",
+        "Xyzzy.": "their own language",
+    }.items():
+        reader.server.answer(NOTHING)
+        reader.form(said, thread=language)
+        assert f"The user writes in {language}," in prompts(reader.server)[-1]
+
+
+@pytest.mark.requirement("formation.extract")
 def test_a_question_tells_nothing_of_who_asks(reader: Talking) -> None:
     plums = "User enjoys plums."
     for number, (said, quote, stored) in enumerate(
@@ -472,7 +484,7 @@ def test_a_judge_that_fails_writes_nothing_of_its_conversation(doubter: Talking)
 
 PLACES = {
     "extract.v1": {"subject", "most", "transcript"},
-    prompt_files.EXTRACT: {"subject", "most", "transcript"},
+    prompt_files.EXTRACT: {"subject", "most", "transcript", "language"},
     prompt_files.JUDGE: {"pairs"},
     prompt_files.SUMMARISE: {"most", "notes"},
     prompt_files.INSIGHTS: {"most", "characters", "lately", "known", "said"},

@@ -38,6 +38,7 @@ from ricordo.model.checks import theme_slug
 from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME, MemoryType
 from ricordo.providers.chat_model import Message
+from ricordo.text.languages import guess
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
 
@@ -60,6 +61,23 @@ _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request with
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
+# A small model writes in the language of its instructions unless it is told the name of another.
+_LANGUAGE_NAMES: Final = {
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "he": "Hebrew",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+    "th": "Thai",
+    "zh": "Chinese",
+}
 _CLAUSE_BREAK: Final = re.compile(r"[,;:，、；：]|\s[-–—]\s")
 _AROUND_QUESTION: Final = " \n\"'¿?？"
 
@@ -302,6 +320,7 @@ def read_with_model(
     Raises:
         LanguageModelError: the model could not answer.
     """
+    language = guess("\n".join(one.text for one in transcript.passages if one.is_from_user))
     candidates: list[Candidate] = []
     rejected: list[tuple[ExtractedEntry, Rejection]] = []
     for piece in transcript.pieces(model.read_chars):
@@ -310,6 +329,7 @@ def read_with_model(
             subject=SUBJECT,
             most=limits.MAX_EXTRACTED_CANDIDATES,
             transcript=piece,
+            language=_LANGUAGE_NAMES.get(language or "", "their own language"),
         )
         found = model.ask(user_id, [Message("user", prompt)], Extracted)
         for place, entry in enumerate(found.memories):
