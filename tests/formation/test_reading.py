@@ -360,7 +360,7 @@ def test_a_model_is_told_the_name_of_the_language(reader: Talking) -> None:
     }.items():
         reader.server.answer(NOTHING)
         reader.form(said, thread=language)
-        assert f"Write every content in {language}," in prompts(reader.server)[-1]
+        assert f"write it in {language}." in prompts(reader.server)[-1]
 
 
 @pytest.mark.requirement("formation.extract")
