@@ -154,7 +154,7 @@ def peers(figures: Figures) -> str:
 
 
 def formation_table(figures: Figures) -> str:
-    """What the rules store, set by set."""
+    """What is stored without a language model, set by set."""
     rows = [
         [one["set"], f"{one['stored']:,}", share(one["precision"]), share(one["recall"])]
         for one in figures.result("formation")
@@ -176,6 +176,6 @@ def formation(figures: Figures) -> str:
     ]
     headings = ["set", "language", "expected", "stored", "right", "found"]
     return (
-        "What the rules store of labelled conversations, without any model. They were written with"
-        " the first two sets at hand and without using the others.\n\n" + table(headings, rows)
+        "What is stored of labelled conversations without a language model. Rules and thresholds"
+        " were made with the first two sets at hand.\n\n" + table(headings, rows)
     )

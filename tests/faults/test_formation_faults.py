@@ -185,7 +185,7 @@ def test_what_was_formed_before_the_model_failed_stays(
     model_server.before_answer = fail_the_second
     run_for(memory, clock, minutes=1, step=1)
     assert known(memory, "ana") == ["User loves jazz."]
-    assert formed(memory) == {("ana", "long"): (62, 40)}
+    assert formed(memory) == {("ana", "long"): (62, 19)}
     model_server.answer_rightly()
     run_for(memory, clock, minutes=60, step=30)
     assert known(memory, "ana") == ["User loves jazz.", "User loves tea."]

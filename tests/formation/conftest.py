@@ -144,8 +144,10 @@ def with_model(
     open_store: Callable[..., Memory],
     clock: ManualClock,
     model_server: FaultyModel,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> WithModel:
-    """Opens a store whose conversations the scripted model reads."""
+    """Opens a store whose conversations the scripted model reads, alone."""
+    monkeypatch.setattr("ricordo.formation.extraction._read", lambda *_: [])
 
     def open_one(**settings: Any) -> Talking:
         chosen = {

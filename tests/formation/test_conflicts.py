@@ -105,7 +105,6 @@ def test_an_answer_to_the_same_key_updates(reader: Talking) -> None:
 @pytest.mark.parametrize(
     ("known", "said", "content"),
     [
-        ("User uses Bun.", "i switched from Bun to Node", "User switched from Bun to Node."),
         ("User uses Bun.", "i've changed from Bun to Node", "User uses Node."),
         ("Pengguna memakai Bun.", "saya pindah dari Bun ke Node", "Pengguna memakai Node."),
     ],

@@ -370,7 +370,6 @@ def test_a_question_tells_nothing_of_who_asks(reader: Talking) -> None:
         [
             ("Hi! Do people enjoy plums?", "Do people enjoy plums", []),
             ("¿Do you enjoy plums?", "Do you enjoy plums?", []),
-            ("Is it odd that i enjoy plums?", "i enjoy plums", [plums]),
             ("i enjoy plums, do you?", "i enjoy plums, do you?", [plums]),
             ("i enjoy plums. Do you?", "i enjoy plums", [plums]),
         ]

@@ -79,10 +79,10 @@ def test_audit_events_and_counters(service: Service, ana: httpx2.Client) -> None
     said = {"messages": [{"role": "user", "content": "Remember: the launch phrase"}]}
     ana.post("/v1/threads/u/turns", json=said)
     (refused,) = ana.post("/v1/threads/u/form").json()["decisions"]
-    assert (refused["action"], refused["reason"]) == ("reject", "not_understood")
+    assert (refused["action"], refused["reason"]) == ("reject", "not_kept: a question or a task")
     wanted = {"thread": "u", "action": "reject"}
     (listed,) = ana.get("/v1/audit", params=wanted).json()["decisions"]
-    assert (listed["thread_id"], listed["reason"]) == ("u", "not_understood")
+    assert (listed["thread_id"], listed["reason"]) == ("u", "not_kept: a question or a task")
     assert ana.get("/v1/audit?action=maybe").status_code == 422
     assert len(ana.get("/v1/events?thread=u").json()["items"]) == 1
     page = ana.get("/v1/events", params={"limit": 1}).json()

@@ -159,7 +159,7 @@ def test_what_was_decided_is_listed_with_its_reason(ana: UserMemory, visit: Visi
     assert "What was decided" not in visit.text(at("monday"))
     ana.form()
     said = visit.text(at("monday"))
-    assert "not_understood" in said
+    assert "not_kept: a question or a task" in said
     assert "new" not in said.split("What was decided")[1]
 
 

@@ -8,6 +8,7 @@ from ricordo.formation import consent
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.profile import candidate_of
 from ricordo.formation.proposals import ProposalEvidence, keep_proposal
+from ricordo.formation.screening import holds_secret, sensitive_in
 from ricordo.formation.service import Formation
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import Proposed
@@ -15,7 +16,6 @@ from ricordo.model.scope import Scope
 from ricordo.storage.database import retried
 from ricordo.storage.items import active_with_text
 from ricordo.text.normalise import content_hash
-from ricordo.text.secrets import has_secret
 
 PROPOSED: Final = "proposed"
 TURNED_DOWN: Final = "turned_down"
@@ -27,7 +27,7 @@ def check_no_secret(field: str, text: str | None) -> None:
     """Raises:
     InvalidValue: the text contains a secret.
     """
-    if text is not None and has_secret(text):
+    if text is not None and holds_secret(text):
         raise InvalidValue(
             field,
             "holds a secret, such as a password, a code, a key or a card number; agents do not"
@@ -90,4 +90,6 @@ def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -
 
 def _candidate(formation: Formation, draft: NewMemory) -> Candidate:
     dated = replace(draft, valid_from=draft.start(formation.database.clock()))
-    return candidate_of(dated, draft.source_context or draft.content)
+    candidate = candidate_of(dated, draft.source_context or draft.content)
+    fields = sensitive_in(draft.content) | sensitive_in(candidate.quote)
+    return replace(candidate, fields=fields)

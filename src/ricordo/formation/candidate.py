@@ -64,7 +64,9 @@ class Candidate:
 
     ``quote`` is its evidence, word for word from the passage. ``key`` is the question it answers
     (``home_city``), if there can be only one answer. ``is_explicit``: the user asked for it to be
-    remembered, or gave it as a standing instruction.
+    remembered, or gave it as a standing instruction. ``is_in_own_words``: the content is what the
+    user said, in the first person; ``is_by_model``: a language model wrote it. ``kind`` and the
+    sensitive ``fields`` are what the gate sees in its quote.
     """
 
     content: str
@@ -75,6 +77,10 @@ class Candidate:
     key: str | None = None
     importance: int = DEFAULT_IMPORTANCE
     is_explicit: bool = False
+    is_in_own_words: bool = False
+    is_by_model: bool = False
+    kind: str | None = None
+    fields: frozenset[str] = frozenset()
 
     @property
     def is_unsure(self) -> bool:

@@ -215,6 +215,7 @@ def _kind_of(
     if candidate.is_explicit:
         return None, ()
     touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
+    touched |= candidate.fields
     sensitive = tuple(sorted(touched & policy.sensitive_fields))
     if sensitive:
         return ProposalKind.CONSENT, sensitive

@@ -74,6 +74,8 @@ class RejectionCode(StrEnum):
     NOT_PAST = "not_past"
     DANGLING_TIME = "dangling_time"
     OTHER_LANGUAGE = "other_language"
+    NOT_KEPT = "not_kept"
+    REPEATED = "repeated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,10 @@ def not_written(resolution: Resolution, action: Action, reason: str) -> Decision
 
 def rejected(content: str, rejection: Rejection) -> Decision:
     """A candidate that is badly written or has no evidence."""
-    shown = without_secrets(content)
-    return Decision(action=Action.REJECT, reason=rejection.code.value, content=shown)
+    reason = rejection.code.value
+    if rejection.code is RejectionCode.NOT_KEPT:
+        reason = f"{reason}: {rejection.detail}"
+    return Decision(action=Action.REJECT, reason=reason, content=without_secrets(content))
 
 
 def said_again(

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -18,6 +19,8 @@ from ricordo.formation import prompts
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
 from ricordo.formation.evidence import find_quote, reason_in_material, supports, with_cut_quote
+from ricordo.formation.gate import NOT_KEPT, Reading, gate
+from ricordo.formation.own_words import KINDS, in_own_words, unanswered
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.rules.clauses import ends_role_play, screened, sentences, starts_role_play
 from ricordo.formation.rules.explicit import (
@@ -29,8 +32,8 @@ from ricordo.formation.rules.explicit import (
 from ricordo.formation.rules.extractor import extract
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.voice import Reason
 from ricordo.formation.text_spans import Sentences
+from ricordo.formation.voice import Reason
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
 from ricordo.metering import MeteredModel
@@ -42,6 +45,15 @@ from ricordo.text.languages import guess
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
 
+_OPENING_CHARS: Final = 60
+_PUTS_RIGHT: Final = pattern("corrections", "puts right")
+ASSISTANT_ROLE: Final = "assistant"
+LIKELY: Final = 0.5
+SURELY_NOT: Final = 0.8
+TOUCHED: Final = 0.25
+_EVERYDAY_FIELDS: Final = frozenset({"preferred_name", "pronouns", "city", "language"})
+CLEARLY_TOUCHED: Final = 0.6
+NEVER_ASKED_FOR: Final = frozenset({"ask", "quote", "fiction", "hypo", "claim", "oneoff", "inject"})
 _SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|ユーザー")
 
 _STRONG = pattern("corrections", "strong correction", re.IGNORECASE)
@@ -54,6 +66,7 @@ _WORD = re.compile(r"[\w-]{3,}")
 
 
 _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
+_REPEATED: Final = Rejection(RejectionCode.REPEATED, "read already")
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 _ROLE_PLAY: Final = Rejection(RejectionCode.ROLE_PLAY, "said in a role play")
 _TAKEN_BACK: Final = Rejection(RejectionCode.TAKEN_BACK, "taken back later")
@@ -200,25 +213,27 @@ def _family(candidate: Candidate) -> str | None:
 def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) -> Found:
     """Read a segment, after everything was cut out that may not be learned from.
 
+    Rules, the user's own words and the model, if there is one, propose; the gate judges.
+
     Raises:
         LanguageModelError: the model could not answer.
     """
     read_turns = divided(segment.new)
     said = [passage for passage in read_turns if passage.text]
     material = Counter(one.reason for passage in read_turns for one in passage.material)
-    if model is None:
-        read = [candidate for passage in said for candidate in extract(passage)]
-        found, refused = uncorrected(read, said)
-    elif said:
+    readings = _readings(said, segment)
+    read = [one for passage in said for one in _read(passage, readings.get(passage.turn_id))]
+    refused: list[Decision] = []
+    if model is not None and said:
         transcript = render(
             [*segment.earlier, *segment.new], first_new_position=segment.new[0].position
         )
-        read, without_ground = read_with_model(model, user_id, transcript)
-        found = read
-        refused = [rejected(entry.content, reason) for entry, reason in without_ground]
-    else:
-        refused = _secrets_asked_for(segment) + _asked_in_vain(read_turns, ())
-        return Found((), refused, material)
+        found, without_ground = read_with_model(model, user_id, transcript)
+        refused += [rejected(entry.content, reason) for entry, reason in without_ground]
+        read, repeated = _joined(read, found)
+        refused += [rejected(one.content, _REPEATED) for one in repeated]
+    found, taken_back = uncorrected(read, said)
+    refused += taken_back
     refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read)
     kept = []
     for candidate in named_speakers(found, segment.speakers, user_id):
@@ -227,13 +242,116 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
             # Never explicit: only the agent claims that the user asked for it.
             observed = replace(candidate, is_explicit=False)
         checked = validated(with_cut_quote(observed))
+        if isinstance(checked, Candidate) and checked.passage.is_from_user:
+            checked = judged(checked, readings[checked.passage.turn_id])
         if isinstance(checked, Rejection):
             refused.append(rejected(candidate.content, checked))
         elif not _may_be_filed(checked):
             refused.append(rejected(checked.content, _OUT_OF_REACH))
         else:
             kept.append(checked)
+    for reason, dropped in (
+        (_TAKEN_BACK, _corrected(kept, said)),
+        (_REPEATED, _told_by_model(kept)),
+    ):
+        kept = [one for one in kept if not any(one is other for other in dropped)]
+        refused += [rejected(one.content, reason) for one in dropped]
     return Found(kept, refused, material)
+
+
+def _corrected(kept: Sequence[Candidate], said: Sequence[Passage]) -> list[Candidate]:
+    """What the next message of the user puts right: the same kind of thing, after "no, wait"."""
+    own = [passage for passage in said if passage.is_from_user]
+    found = []
+    for before, after in pairwise(own):
+        if not _PUTS_RIGHT.match(after.text[:_OPENING_CHARS].lower()):
+            continue
+        kinds = {one.kind for one in kept if one.passage.turn_id == after.turn_id}
+        found += [
+            one
+            for one in kept
+            if one.passage.turn_id == before.turn_id and one.kind in kinds and one.is_in_own_words
+        ]
+    return found
+
+
+def _read(passage: Passage, reading: Reading | None) -> list[Candidate]:
+    """What the rules read, and what the gate keeps beside it."""
+    found = extract(passage)
+    if reading is not None:
+        found += in_own_words(passage, reading, found)
+        found += unanswered(passage, reading, found)
+    return found
+
+
+def _joined(
+    read: Sequence[Candidate], by_model: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """What was read without a model and what the model adds, in the order said; and what a rule
+    has read already.
+    """
+    by_rule = [one for one in read if not one.is_in_own_words]
+    repeated = [one for one in by_model if any(_overlap(one, other) for other in by_rule)]
+    added = [one for one in by_model if not any(one is other for other in repeated)]
+    return sorted([*read, *added], key=lambda one: one.passage.position), repeated
+
+
+def _told_by_model(kept: Sequence[Candidate]) -> list[Candidate]:
+    """The user's own words for which a model has found a sentence that holds."""
+    by_model = [one for one in kept if one.is_by_model]
+    return [
+        one
+        for one in kept
+        if one.is_in_own_words and any(_overlap(one, other) for other in by_model)
+    ]
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    if one.passage.turn_id != other.passage.turn_id:
+        return False
+    first, second = (each.passage.text.find(each.quote) for each in (one, other))
+    return first < second + len(other.quote) and second < first + len(one.quote)
+
+
+def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
+    """What the gate sees in each message of the user, after the messages before it."""
+    turns = [*segment.earlier, *segment.new]
+    found = {}
+    for passage in said:
+        if not passage.is_from_user:
+            continue
+        before = [turn for turn in turns if turn.position < passage.position]
+        asked = before[-1].content if before and before[-1].role == ASSISTANT_ROLE else ""
+        earlier = next((turn.content for turn in reversed(before) if turn.role == USER_ROLE), "")
+        found[passage.turn_id] = gate().read(passage.text, asked=asked, earlier=earlier)
+    return found
+
+
+def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
+    """What the gate says to a candidate: not kept, or kept, with the sensitive fields it touches.
+
+    What the user asked to remember is kept unless it is a secret or not the user's own statement.
+    Of what the rules read, which screen by themselves, only secrets are refused.
+    """
+    start = reading.text.find(candidate.quote)
+    if start < 0:
+        return candidate
+    end = start + len(candidate.quote)
+    if reading.chance_of("secret", start, end) > LIKELY:
+        return Rejection(RejectionCode.SECRET, "holds a secret")
+    piece = reading.judged(start, end)
+    is_wanted = candidate.is_explicit and piece.label not in NEVER_ASKED_FOR
+    is_judged = candidate.is_by_model or candidate.is_in_own_words
+    if is_judged and not piece.is_kept and piece.chance > SURELY_NOT and not is_wanted:
+        return Rejection(RejectionCode.NOT_KEPT, NOT_KEPT[piece.label])
+    fields = {
+        kind.field
+        for label, kind in KINDS.items()
+        if kind.field is not None
+        and reading.mean_of(label, start, end)
+        > (CLEARLY_TOUCHED if kind.field in _EVERYDAY_FIELDS else TOUCHED)
+    }
+    return replace(candidate, kind=piece.label, fields=candidate.fields | fields)
 
 
 def _may_be_filed(candidate: Candidate) -> bool:
@@ -370,6 +488,7 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
         key=key[: limits.MAX_KEY_CHARS] or None,
         importance=entry.importance,
         is_explicit=is_explicit,
+        is_by_model=True,
     )
 
 

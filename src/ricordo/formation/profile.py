@@ -19,6 +19,7 @@ from ricordo.formation.proposals import (
     times_repeated,
 )
 from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.screening import holds_secret
 from ricordo.formation.service import Formation
 from ricordo.formation.text_spans import plain_view
 from ricordo.index.relations import Neighbours
@@ -66,6 +67,8 @@ def check_harmless(change: FieldChange) -> None:
         raise InvalidValue(where, "must not contain the markers of recalled memories")
     if has_attack(view):
         raise InvalidValue(where, "reads like an instruction to a model; say it of the user")
+    if holds_secret(change.content):
+        raise InvalidValue(where, "holds a secret, such as a password, a code or a card number")
 
 
 @dataclass(frozen=True, slots=True)

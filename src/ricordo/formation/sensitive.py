@@ -83,7 +83,7 @@ _FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
 _OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
 _WORK_REACH_WORDS: Final = 8
 _TRADE_REACH_WORDS: Final = 2
-_JAPANESE: Final = {field: pattern("sensitive", f"japanese {field}") for field in SENSITIVE_FIELDS}
+_UNSPACED: Final = {field: pattern("sensitive", f"unspaced {field}") for field in SENSITIVE_FIELDS}
 _PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
 
 
@@ -265,7 +265,7 @@ def _fields_of_text(text: str) -> set[str]:
     plain = plain_text(text)
     found = _fields_of_words(words_of(plain))
     if not plain.isascii():
-        found |= {field for field, said in _JAPANESE.items() if said.search(plain)}
+        found |= {field for field, said in _UNSPACED.items() if said.search(plain)}
     cased = " ".join(fold_marks(text).split())
     found |= {field for field, touches in PATTERNS.items() if touches(plain, cased)}
     if has_identifier(text):

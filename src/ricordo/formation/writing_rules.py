@@ -310,6 +310,17 @@ RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
 )
 
 
+# The user's own words are in the first person and may name a day as they said it.
+_OWN_WORDS: Final = frozenset(
+    {
+        RejectionCode.NOT_THIRD_PERSON,
+        RejectionCode.NO_REFERENT,
+        RejectionCode.NOT_PAST,
+        RejectionCode.DANGLING_TIME,
+    }
+)
+
+
 def tidied(content: str, *, keep_lines: bool) -> str:
     """Without bullets, labels, enclosing quotation marks, emoji, exclamation marks and double
     spaces.
@@ -396,6 +407,8 @@ def validated(candidate: Candidate) -> Candidate | Rejection:
     content = tidied(given, keep_lines=is_procedure)
     written = Written(content, candidate.type)
     for code, rule in RULES:
+        if candidate.is_in_own_words and code in _OWN_WORDS:
+            continue
         if problem := rule(written):
             return Rejection(code, problem)
     return _other_language(candidate, content) or replace(candidate, content=content)

@@ -177,6 +177,11 @@ _KEY_BLOCK: Final = lazy_pattern(
 _RUN: Final = lazy_pattern(r"(?<![a-z0-9_+=/.:-])[a-z0-9_+=-]{20,}+(?![a-z0-9_+=/-])", _ANY)
 _HEX: Final = lazy_pattern(r"[0-9a-f]{24,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _ANY)
 _CARD: Final = lazy_pattern(r"(?<![\w.,])[2-6](?:[ -]?[0-9]){12,18}(?![\w]|[.,-]?\d)", _FORM)
+# With one of these before it, also a number with a wrong digit is a card's.
+_CARD_WORD: Final = lazy_pattern(
+    r"\b(?:cards?|carte|tarjeta|cart[aã]o|karte|kreditkarte|kartu)\b|カード|卡|카드", _ANY
+)
+_NEAR: Final = 24
 _IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _FORM)
 _HAS_LONG_WORD: Final = lazy_pattern(r"\S{14}")
 _HAS_NUMBER: Final = lazy_pattern(r"\d(?:[ .-]?[a-z0-9]){6}", _ANY)
@@ -229,7 +234,8 @@ def _by_form(text: str) -> Iterator[Span]:
     if not _HAS_NUMBER.search(text):
         return
     for found in _CARD.finditer(text):
-        if _is_card([int(sign) for sign in found.group() if sign.isdecimal()]):
+        is_called_card = _CARD_WORD.search(text, max(0, found.start() - _NEAR), found.start())
+        if is_called_card or _is_card([int(sign) for sign in found.group() if sign.isdecimal()]):
             yield found.span()
     for found in _IBAN.finditer(text):
         if end := _iban_end(found[1]):

@@ -188,7 +188,7 @@ def test_every_code_has_an_example() -> None:
     shown = {code for code, _ in BAD}
     others = {"too_long", "no_evidence", "from_a_tool", "other_language"}
     makers = {"too_many", "material", "unsupported", "not_asked_for", "not_understood"}
-    makers |= {"out_of_reach", "role_play", "taken_back"}
+    makers |= {"out_of_reach", "role_play", "taken_back", "not_kept", "repeated"}
     assert shown | others | makers == {code.value for code in RejectionCode}
 
 

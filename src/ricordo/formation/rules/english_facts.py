@@ -121,8 +121,7 @@ def _tool(text: str) -> str | None:
     if not found or _HERE_AND_NOW.search(text):
         return None
     bare = found[0].strip()
-    is_lasting = re.search(r" (?:for|as) | (?:every day|daily|at work)$", bare)
-    return bare.replace(" my ", " User's ") if is_lasting else None
+    return bare.replace(" my ", " User's ")
 
 
 def _vehicle(text: str) -> str | None:
@@ -423,7 +422,14 @@ WORK: Final = (
         "occupation"),
     _work(r"I am (?P<state>retired|self-employed|unemployed|a freelancer|"
         r"a stay-at-home (?:mom|mum|dad|parent))", "User is {state}.", nothing_more, "occupation"),
-    _work(r"I (?:work|am working|am employed|have worked|have been working)(?: full[- ]time|"
+    _work(r"I (?:work|am working|am employed|(?:have )?(?:just |recently )?started) "
+        r"(?:at|for|with) (?:[\w&.'-]+ ){1,4}as(?= an? )", "User works as {thing}.", trade,
+        "occupation"),
+    _work(r"I (?:have )?(?:just |recently )?(?:switched|moved|changed) from "
+        r"(?P<name>[\w.+#-]+(?: [\w.+#-]+)?) to(?= [A-Z])", "User switched from {name} to {thing}.",
+        _tool, theme="work"),
+    _work(r"I (?:work|am working|am employed|have worked|have been working|"
+        r"(?:have )?(?:just |recently )?started)(?: full[- ]time|"
         r" part[- ]time)? (?:at|for)", "User works at {thing}.", employer, "employer"),
     _work(rf"(?:{_TRADE} an?|I am an?) (?:[\w-]{{2,20}} ){{0,4}}(?:engineer|developer|manager|"
         rf"nurse|teacher|doctor|analyst|designer|scientist|researcher|consultant|accountant|lawyer|"

@@ -20,7 +20,6 @@ from ricordo.formation.rules.rule import (
     rule,
     trimmed,
 )
-from ricordo.formation.words import pattern, words
 from ricordo.model.vocabulary import MemoryType
 
 _health = partial(rule, theme="health", importance=4)
@@ -40,24 +39,6 @@ _AFTER_A_CONDITION = re.compile(
     r"[,\s]+(?:so|and (?!high)|but|since|which|last|this|in|when|as|at|two|three|a|from|for)\b"
 )
 _COMPARED = re.compile(r"\s+(?:over|to|rather than|instead of|more than|than)\s.*")
-
-# Fallback rules: they apply only if no more specific rule reads the clause.
-
-_MAX_WORDS: Final = 5
-_AFTER_FOOD = pattern("english", "after food", re.IGNORECASE)
-_NO_FOOD: Final = words("rules", "no food")
-_NOT_GIVEN_UP: Final = words("rules", "not given up")
-_FELT = re.compile(
-    r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,4}?) (?P<how>(?:really |so |very |too |quite |deeply |"
-    r"a bit |incredibly |extremely |rather |pretty )?(?:[a-z]{4,}ing|stressful|dull|tedious|cosy|"
-    r"cozy|delicious|painful|hard to (?:follow|read|enjoy|bear|sit through)|delightful|wonderful|"
-    r"beautiful|fascinating|unbearable|too (?:loud|sweet|slow|salty|bright|long|noisy|spicy|"
-    r"crowded)))(?=$|,| and | but | because | so | after )",
-    re.IGNORECASE,
-)
-_NOT_FELT: Final = words("rules", "not felt")
-_THE_ONE = re.compile(r"(?:the |my )", re.IGNORECASE)
-_OVER = pattern("english", "over", re.IGNORECASE)
 
 
 def food(text: str) -> str | None:
@@ -106,40 +87,6 @@ def _preference(begins: str, content: str, reader: Reader = taste) -> Rule:
     return rule(begins, content, reader, "taste:{slug}", "preferences", type=MemoryType.PREFERENCE)
 
 
-def _not_eaten(text: str) -> str | None:
-    bare = phrase(text, _AFTER_FOOD, _MAX_WORDS)
-    if bare is None or set(bare.lower().split()) & _NO_FOOD:
-        return None
-    return bare if re.fullmatch(r"[^\W\d_][\w '’-]*", bare) else None
-
-
-def _given_up(text: str) -> str | None:
-    bare = _not_eaten(text)
-    if bare is None or len(bare.split()) > 2 or set(bare.lower().split()) & _NOT_GIVEN_UP:
-        return None
-    return bare
-
-
-def _felt(text: str) -> str | None:
-    found = _FELT.match(text)
-    if found is None or _THE_ONE.match(found["what"]) or taste(found["what"]) is None:
-        return None
-    if found["how"].split()[-1].lower() in _NOT_FELT:
-        return None
-    return f"{found['what']} {found['how']}"
-
-
-def _general_rather(text: str) -> str | None:
-    found = _OVER.match(text)
-    if found is None or has_pronoun(found["what"]) or has_pronoun(found["other"]):
-        return None
-    return f"{found['what']} to {found['other']}"
-
-
-def _without_place(text: str) -> str | None:
-    return taste(re.sub(r" (?:on|in|with) (?:everything|anything)\b.*| here$", "", text))
-
-
 TASTES: Final = (
     _preference(r"I (?P<verb>like|love|enjoy|adore|hate|dislike|detest|despise|"
         r"loathe)(?! (?:it|that)\b)", "User {verb} {thing}."),
@@ -178,53 +125,3 @@ HEALTH: Final = (
 )  # fmt: skip
 
 PERSONAL_RULES: Final = (*TASTES, *HEALTH)
-
-GENERAL_TASTES: Final = (
-    _preference(r"I (?P<verb>like|love|enjoy|adore|hate|dislike)(?=.* (?:everything|anything)\b)",
-        "User {verb} {thing}.", _without_place),
-    _preference(r"I (?:cannot|could never) (?:be doing with|bear|abide|tolerate|be bothered with|"
-        r"get on with|get along with|get into)|I have never (?:liked|enjoyed|cared for|got into)|"
-        r"I (?:could not|do not) care less (?:about|for)|I no longer (?:like|love|enjoy)|"
-        r"I (?:have )?(?:gone|went) off|I am (?:so |very |pretty )?(?:sick|tired) of(?= \w+s\b)",
-        "User does not like {thing}."),
-    _preference(r"(?:I am )?(?:an? )?(?:big|huge|massive|great|lifelong|long-?time|avid) fan of|"
-        r"I am (?:an? )?(?:big|huge|massive|great|avid) (?:lover|reader|collector|follower) of|"
-        r"I am (?:obsessed with|hooked on|mad about|nuts about|addicted to|really into|big on|"
-        r"partial to)|I have (?:always|long) (?:liked|loved|enjoyed)|I swear by|"
-        r"I have a (?:soft spot|weakness|thing|passion) for", "User likes {thing}.",
-        _without_place),
-    _preference(r"I find", "User finds {thing}.", _felt),
-    _preference(r"I (?:would|'d) (?:always )?(?:take|choose|pick)", "User prefers {thing}.",
-        _general_rather),
-    rule(r"(?P<what>[a-z][a-z'-]+(?: [a-z'-]+){0,2}) (?P<how>keeps me (?:sane|calm|going|grounded|"
-        r"happy|balanced|young|fit|motivated)|helps me (?:relax|unwind|switch off|wind down)|"
-        r"calms me(?: down)?|relaxes me|makes me happy|bores me|"
-        r"drives me (?:crazy|mad|nuts|up the wall)|stresses me out)", "{what} {how}.",
-        key="taste:{what}", theme="preferences", type=MemoryType.PREFERENCE),
-    rule(r"(?:of all (?:the )?[\w -]{3,30}, )?(?P<what>[\w'-]+(?: [\w'-]+){0,2}) is (?:the one|"
-        r"what|the (?P<kind>[a-z]+)) I (?P<verb>love|like|enjoy|hate) (?:the )?(?:most|best)",
-        "User {verb} {what} most.", key="taste:{what}", theme="preferences",
-        type=MemoryType.PREFERENCE),
-    rule(r"(?P<what>[a-z-]+ [a-z-]+) (?:everywhere|always|every time|all the way|"
-        r"wherever possible) for me", "User prefers {what}.", key="taste:{what}",
-        theme="preferences", type=MemoryType.PREFERENCE),
-)  # fmt: skip
-
-DIET: Final = (
-    _health(r"I (?:have )?(?:completely |recently |just |finally )?(?:stopped|quit|given up|"
-        r"gave up) (?P<do>eating|drinking)", "User stopped {do} {thing}.", _not_eaten,
-        "diet:{slug}", importance=3),
-    _health(r"I (?:have )?(?:completely |recently |just |finally )?(?:given up|gave up|cut out|"
-        r"quit)", "User has given up {thing}.", _given_up, "diet:{slug}", importance=3),
-    _health(r"I (?:do not|never|cannot|no longer|have not) (?P<do>eat|drink)(?:en)?",
-        "User does not {do} {thing}.", _not_eaten, "diet:{slug}", importance=3),
-    rule(r"(?:no|zero) (?P<what>[a-z-]+(?: [a-z-]+)?) for me(?! (?:today|tonight|now|this|yet|"
-        r"right))", "User wants no {what}.", key="diet:{what}", theme="preferences",
-        type=MemoryType.PREFERENCE),
-    _health(rf"(?:(?:we are|I live in|ours is) an? )?(?:all-)?(?P<diet>{any_of(DIETS)}|halal|"
-        rf"kosher|gluten-free|dairy-free) (?:household|family|home|house|couple)(?=$|,|"
-        rf" (?:here|of|with|so|and|but|,))", "User's household is {diet}.", key="diet:household",
-        importance=3),
-)  # fmt: skip
-
-GENERAL_TASTE_RULES: Final = (*GENERAL_TASTES, *DIET)

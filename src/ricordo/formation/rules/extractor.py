@@ -3,17 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.rules import (
-    english_facts,
-    english_general,
-    english_tastes,
-    indonesian_facts,
-    indonesian_general,
-)
+from ricordo.formation.rules import english_facts, english_tastes, indonesian_facts
 from ricordo.formation.rules.clauses import (
     Clause,
     Sentence,
@@ -23,7 +16,6 @@ from ricordo.formation.rules.clauses import (
     sentences,
     without_helpful_tail,
 )
-from ricordo.formation.rules.english_routine import aim, engagement, habit, ongoing
 from ricordo.formation.rules.explicit import (
     Request,
     is_certainly_requested,
@@ -31,20 +23,13 @@ from ricordo.formation.rules.explicit import (
     requests_in,
     whole_request,
 )
-from ricordo.formation.rules.indonesian_general import (
-    indonesian_aim,
-    indonesian_engagement,
-    indonesian_habit,
-)
 from ricordo.formation.rules.instructions import instruction
 from ricordo.formation.rules.noun_phrases import capitalised_name, name
-from ricordo.formation.rules.plans import plan_or_goal
 from ricordo.formation.rules.regular_forms import (
     is_greeting,
     of_both,
     regular_english,
     regular_indonesian,
-    spelled_out,
 )
 from ricordo.formation.rules.rule import (
     BUSINESSES,
@@ -55,13 +40,6 @@ from ricordo.formation.rules.rule import (
     without_acronyms,
 )
 from ricordo.formation.words import pattern
-
-_ENGLISH: Final = (
-    *english_general.ROLE_RULES,
-    *english_tastes.GENERAL_TASTE_RULES,
-    *english_general.HOLDING_RULES,
-    *english_general.ABOUT_RULES,
-)
 
 _NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,2})"
 _GIVEN = (
@@ -149,30 +127,6 @@ _NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
 _AND_THAT = re.compile(
     r"\b(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s*$", re.IGNORECASE
 )
-
-
-def general_statement(text: str, at: datetime) -> RuleMatch | None:
-    """What a clause states by its form, if no rule knows its words; the first match counts."""
-    return _english(text, at) or _indonesian(text, at)
-
-
-def _indonesian(text: str, at: datetime) -> RuleMatch | None:
-    clause = regular_indonesian(text)
-    for rule in indonesian_general.RULES:
-        statement = rule.read(clause)
-        if statement:
-            return statement
-    return indonesian_engagement(clause, at) or indonesian_habit(clause) or indonesian_aim(clause)
-
-
-def _english(text: str, at: datetime) -> RuleMatch | None:
-    clause = regular_english(text)
-    for rule in _ENGLISH:
-        statement = rule.read(clause) or rule.read(of_both(clause))
-        if statement:
-            return statement
-    full = spelled_out(text)
-    return engagement(full, at) or habit(full) or ongoing(full) or aim(clause)
 
 
 def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
@@ -275,18 +229,18 @@ def _statements(passage: Passage) -> Iterator[tuple[RuleMatch, int, int]]:
         greeted = greeted or (sentence is found[0] and is_greeting(sentence.text))
         if request:
             before = own[sentence.start : request.start].rstrip(" ,")
-            yield from _said(passage, Sentence(before, sentence.start, ""), greeted)
-            yield from _asked_for(passage, request)
+            yield from _said(Sentence(before, sentence.start, ""), greeted)
+            yield from _asked_for(request)
         else:
-            yield from _said(passage, sentence, greeted)
+            yield from _said(sentence, greeted)
 
 
-def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, int, int]]:
+def _asked_for(request: Request) -> Iterator[tuple[RuleMatch, int, int]]:
     """The statements of a request to remember: by the rules, or else the whole request.
 
     Also the whole if the rules would leave out a name or a number: it was asked for.
     """
-    statements = list(_said(passage, request.body, greeted=False))
+    statements = list(_said(request.body, greeted=False))
     contents = " ".join(statement.content for statement, _, _ in statements)
     left_out = [name for name in _NAMED.findall(request.body.text) if name not in contents]
     whole = whole_request(request) if left_out or not statements else None
@@ -317,16 +271,14 @@ def _added_to(
     return found
 
 
-def _said(
-    passage: Passage, sentence: Sentence, greeted: bool
-) -> Iterator[tuple[RuleMatch, int, int]]:
+def _said(sentence: Sentence, greeted: bool) -> Iterator[tuple[RuleMatch, int, int]]:
     """A standing instruction, or what the clauses of a sentence state."""
     if "?" not in sentence.ending and (given := instruction(sentence.text)):
         yield given, sentence.start, sentence.end
         return
     for clause in clauses(sentence):
         if may_be_source(sentence, clause):
-            for statement in _stated(passage, clause, greeted):
+            for statement in _stated(clause, greeted):
                 yield statement, clause.start, clause.end
     for item, place in items_about_me(sentence.text):
         # An item leaves out its subject and verb.
@@ -336,8 +288,8 @@ def _said(
             yield listed, sentence.start + place, sentence.start + place + len(item)
 
 
-def _stated(passage: Passage, clause: Clause, greeted: bool) -> list[RuleMatch]:
-    """What a clause states: by the specific rules, or else by the fallback rules."""
+def _stated(clause: Clause, greeted: bool) -> list[RuleMatch]:
+    """What a clause states by the rules."""
     text = without_helpful_tail(clause.full)
     if not clause.subject:
         text = with_subject(text, clause.before)
@@ -346,9 +298,7 @@ def _stated(passage: Passage, clause: Clause, greeted: bool) -> list[RuleMatch]:
         said = regular(text)
         found += [rule.read(said) or rule.read(of_both(said)) for rule in rules]
     english, indonesian = regular_english(text), regular_indonesian(text)
-    found += [plan_or_goal(english, indonesian, passage.at), name_presented(text)]
+    found.append(name_presented(text))
     if greeted or is_greeting(clause.before) or is_greeting(text):
         found.append(name_given_in_greeting(english, indonesian))
-    if not any(found):
-        found.append(general_statement(text, passage.at))
     return [statement for statement in found if statement is not None]

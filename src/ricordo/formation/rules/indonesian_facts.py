@@ -307,6 +307,8 @@ OCCUPIED: Final = (
         _studied, "studies"),
     _work(r"saya (?P<who>siswa|siswi|mahasiswa|mahasiswi|pelajar)(?: [\w ]{2,30}?)? (?:jurusan|"
         r"prodi|program studi)", "Pengguna adalah {who} jurusan {thing}.", _studied, "occupation"),
+    _work(r"saya (?:sedang )?magang di", "Pengguna magang di {thing}.", indonesian_employer,
+        "employer"),
     _work(r"saya di(?= (?:dinas|kementerian|pt|cv|bumn|pemda|pemkot) \w)",
         "Pengguna bekerja di {thing}.", indonesian_employer, "employer"),
     rule(r"saya (?:nabung|menabung|ngumpulin uang) (?:buat|untuk|demi)",

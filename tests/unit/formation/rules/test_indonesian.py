@@ -27,9 +27,6 @@ makanan favorit saya rendang => Makanan favorit pengguna adalah rendang. [favour
 hobi saya memancing => Hobi pengguna adalah memancing. [hobbies]
 ulang tahun saya tanggal 17 Agustus 1990 => Ulang tahun pengguna 17 Agustus 1990. [birthday]
 saya bisa bahasa Inggris dan Jepang => Pengguna bisa berbahasa Inggris dan Jepang. [language]
-saya akan pindah ke Surabaya bulan depan => Pengguna berencana pindah ke Surabaya pada Juni 2025.
-target saya lari maraton => Pengguna ingin lari maraton. [goal:lari-maraton]
-saya ingin menjadi pilot => Pengguna ingin menjadi pilot. [goal:menjadi-pilot]
 selalu jawab dalam bahasa Indonesia ya
     => Pengguna ingin asisten selalu jawab dalam bahasa Indonesia.
 mulai sekarang panggil aku bos => Pengguna ingin asisten panggil pengguna bos.
@@ -70,16 +67,9 @@ saya tinggal di daerah Cibubur => Pengguna tinggal di Cibubur. [home_city]
 saya tinggal di Jakarta Selatan, dekat Blok M => Pengguna tinggal di Jakarta Selatan. [home_city]
 saya tinggal sendiri di Bali => Pengguna tinggal di Bali. [home_city]
 sekarang saya tinggal di Yogyakarta => Pengguna tinggal di Yogyakarta. [home_city]
-saya mau liburan ke Jepang bulan Oktober => Pengguna berencana liburan ke Jepang bulan Oktober.
-aku bakal nikah tahun depan => Pengguna berencana nikah pada tahun 2026.
-cita-citaku jadi dokter => Pengguna ingin jadi dokter. [goal:jadi-dokter]
-aku pengen belajar bahasa Korea => Pengguna ingin belajar bahasa Korea. [goal:belajar-bahasa-korea]
-saya ingin belajar masak => Pengguna ingin belajar masak. [goal:belajar-masak]
 tolong jangan pernah panggil saya pak => Pengguna ingin asisten tidak pernah panggil pengguna pak.
 ke depannya jangan pakai istilah teknis => Pengguna ingin asisten tidak pakai istilah teknis.
 saya suka kopi, kamu? => Pengguna suka kopi. [taste:kopi]
-tolong ingat: ulang tahun ibu saya tanggal 3 Maret
-    => Ulang tahun ibu pengguna 3 Maret. [family:ibu-birthday]
 ingat kalau kantor tutup setiap hari Jumat => Kantor tutup setiap hari Jumat.
 catat ya: nomor loker saya 45 => Nomor loker pengguna 45.
 Saya suka kopi. Tolong diingat ya. => Pengguna suka kopi. [taste:kopi]
@@ -106,8 +96,6 @@ saya siswa SMA => Pengguna adalah siswa SMA. [occupation]
 saya kepala desa => Pengguna adalah kepala desa. [occupation]
 saya lulusan UI => Pengguna lulusan UI. [education]
 saya berumur 17 => Pengguna berumur 17 tahun. [age]
-saya berencana menikah pada Juni 2026 => Pengguna berencana menikah pada Juni 2026.
-saya mau beli rumah tahun depan => Pengguna berencana beli rumah pada tahun 2026.
 mulai sekarang jangan pakai emoji lagi => Pengguna ingin asisten tidak pakai emoji lagi.
 tolong simpan: email saya ana@example.org => Email pengguna ana@example.org.
 saya tidak tinggal di Jakarta lagi => Pengguna tidak lagi tinggal di Jakarta.
@@ -134,50 +122,29 @@ kenalin aku rani, dari Bandung => Nama pengguna adalah Rani.
 saya jualan gorengan di depan sekolah => Pengguna berjualan gorengan.
 saya kurang suka musik yang keras => Pengguna tidak suka musik yang keras.
 panggil aja Ben ya, jangan kak => Pengguna ingin dipanggil Ben.
-aku domisili Malang, ada rekomendasi dokter gigi? => Pengguna tinggal di Malang.
-Saya merantau di Batam sejak 2019. Bagaimana cara pindah KTP? => Pengguna tinggal di Batam.
 aku kerja di pabrik sepatu bagian QC, shift malem. makanan apa yg bikin melek
     => Pengguna bekerja di pabrik sepatu.
-Saya mengajar matematika di SMP. Ada ide permainan untuk pecahan? => Pengguna mengajar matematika.
-Saya bekerja di bidang logistik. Apa itu incoterms? => Pengguna bekerja di bidang logistik.
-aku freelance desain grafis, cara nentuin harga gimana => Pengguna freelance desain grafis.
-Usaha saya katering rumahan. Bagaimana menghitung HPP? => Usaha pengguna adalah katering rumahan.
 aku mahasiswa semester 5 teknik sipil, jelasin momen inersia
     => Pengguna adalah mahasiswa semester 5 teknik sipil.
-saya lagi skripsi tentang UMKM. Metode apa yang cocok? => Skripsi pengguna tentang UMKM.
-aku lagi belajar bahasa korea otodidak, mulai dari mana => Pengguna belajar bahasa Korea.
-Bahasa Inggris saya pas-pasan, tolong pakai kata yang mudah. => Bahasa inggris pengguna pas-pasan.
 ulang tahunku 3 maret, enaknya liburan kemana => Ulang tahun pengguna 3 maret.
 umur gue 27, udah telat belum belajar investasi => Pengguna berumur 27 tahun.
-ultah istriku tanggal 12 mei, kado apa ya => Ulang tahun istri pengguna 12 mei.
 aku lebih suka teh daripada kopi, rekomendasi merk dong => Pengguna suka teh.
 Saya penggemar berat Liverpool. Kapan pertandingan berikutnya? => Pengguna suka Liverpool.
 gue ga suka durian, baunya bikin pusing => Pengguna tidak suka durian.
 lagi suka banget sama drakor, ada yg bagus? => Pengguna suka drakor.
 Saya paling tidak suka makanan bersantan. => Pengguna tidak suka makanan bersantan.
 musik favoritku jazz, ada playlist buat kerja? => Musik favorit pengguna adalah jazz.
-Saya sedang diet rendah karbo. Camilan apa yang aman? => Pengguna diet rendah karbo.
 aku ga minum kopi, ganti apa biar melek => Pengguna tidak minum kopi.
 Saya tidak makan daging merah karena asam urat. => Pengguna tidak makan daging merah.
 Anak saya dua, umur 4 dan 7. Kegiatan akhir pekan apa yang murah? => Pengguna punya dua anak.
 istriku lagi hamil 5 bulan, boleh naik pesawat ga => Istri pengguna sedang hamil.
 suamiku kerja di tambang di Kalimantan, pulangnya 2 bulan sekali
     => Suami pengguna bekerja di tambang.
-Saya anak tunggal dan orang tua sudah lanjut usia. => Pengguna adalah anak tunggal.
 adikku namanya Ana, masih SMA => Adik pengguna bernama Ana.
 Saya memelihara dua ekor kelinci. Sayur apa yang boleh? => Pengguna memelihara kelinci.
-kami punya anjing golden, makannya berapa kali sehari => Pengguna punya anjing.
 motorku Vario 150, oli apa yang cocok => Motor pengguna adalah Vario 150.
 hp gue Samsung A52, memorinya penuh terus => Hp pengguna adalah Samsung A52.
-Saya memakai laptop Asus untuk mengajar. Kenapa cepat panas? => Pengguna punya laptop Asus.
-aku baru beli kamera Sony, lensa pertama apa ya => Pengguna punya kamera Sony.
-minggu depan aku interview di bank, tips dong
-    => Pengguna berencana interview di bank pada minggu 19 Mei 2025.
-Saya akan operasi amandel tanggal 5 Juli. Apa persiapannya?
-    => Pengguna berencana operasi amandel tanggal 5 Juli.
 Saya sedang menabung untuk DP rumah. => Pengguna menabung untuk DP rumah.
-gue lagi berusaha berhenti ngerokok, ada tips? => Pengguna ingin berhenti ngerokok.
-saya ingin menurunkan berat badan 10 kg => Pengguna ingin menurunkan berat badan 10 kg.
 Tolong selalu sertakan sumber di setiap jawaban.
     => Pengguna ingin asisten selalu sertakan sumber di setiap jawaban.
 jangan pake emoji ya seterusnya => Pengguna ingin asisten tidak pake emoji.
@@ -186,12 +153,6 @@ tiap aku minta resep, kasih porsi buat 2 orang
 catat: ukuran sepatu saya 39 => Ukuran sepatu pengguna 39.
 Saya menderita diabetes tipe 2. Bolehkah makan mangga? => Pengguna punya diabetes tipe 2.
 saya Katolik, jumat ini boleh makan apa => Pengguna beragama Katolik.
-aku tiap pagi lari 5 km, cukup ga => Pengguna lari 5 km tiap pagi.
-setiap minggu saya ke gereja => Pengguna ke gereja setiap minggu.
-Saya biasanya tidur jam 11 malam. => Pengguna tidur jam 11 malam.
-aku main gitar di band kafe tiap sabtu => Pengguna main gitar di band kafe tiap sabtu.
-aku pake kacamata minus 4 => Pengguna memakai kacamata.
-ayahku pensiunan tentara => Ayah pengguna pensiunan tentara.
 aku kuliah hukum di UGM => Pengguna kuliah di UGM. Pengguna kuliah hukum.
 """
 

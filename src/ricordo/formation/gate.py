@@ -1,0 +1,232 @@
+"""The gate: a small model of ours that says of every word of a message what it is.
+
+It knows nine languages. A word is part of something lasting about the user (``home``, ``job``,
+``like``…), or of something that is not kept: a question, a wish, a quotation, a secret. Readers
+propose; the gate judges each candidate by the words that it rests on. ``training/gate`` has the
+recipe.
+"""
+
+import functools
+import importlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+from ricordo.text.normalise import is_dense
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Chances = NDArray[np.float32]
+
+REMEMBER: Final = "remember"
+JOIN: Final = "-"
+NOT_KEPT: Final[dict[str, str]] = {
+    "ask": "a question or a task",
+    "oneoff": "for this answer only",
+    "hypo": "hypothetical",
+    "wish": "a wish",
+    "unsure": "not certain",
+    "reported": "said by somebody else",
+    "other": "about somebody else",
+    "quote": "quoted text",
+    "fiction": "a role or a story",
+    "irony": "not meant literally",
+    "mood": "a state of the moment",
+    "chat": "small talk",
+    "deictic": "about something in this conversation",
+    "past": "no longer true",
+    "denied": "denied",
+    "world": "a general statement",
+    "claim": "an example",
+    "secret": "a secret",
+    "inject": "instructions in a text",
+    REMEMBER: "a request without content",
+    JOIN: "not a statement",
+}
+"""The labels of what is not kept, and how a decision explains them."""
+
+_EARLIER, _ASKED, _TEXT = 1, 2, 3
+_CONTEXT_TOKENS: Final = 40
+_CONTEXT_CHARS: Final = 200
+_WINDOW: Final = 150
+_OVERLAP: Final = 24
+_PUNCTUATION: Final = re.compile(r"[\s,.;:!?、。，．！？；：…\-–—()\[\]\"'“”«»「」*]+")
+# A joining word belongs to what follows.
+_TAIL: Final = re.compile(
+    r"[\s,;:、，；：–—-]+(?:(?:and|but|so|because|und|aber|also|y|e|pero|et|mais|mas|donc|dan|tapi|"
+    r"jadi|karena|그리고|但是|而且)[\s,]*)?$|[\s,;:、，；：–—-]+$",
+    re.IGNORECASE,
+)
+_AT_A_STOP: Final = 0.7
+_BETWEEN_WORDS: Final = 2.5
+_IN_A_WORD: Final = 8.0
+_BORDER: Final = re.compile(r"[,.;:!?、。，！？；：…\n–—(]|\s-\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Words that belong together: where they are, what they are, and how surely."""
+
+    start: int
+    end: int
+    label: str
+    chance: float
+
+    @property
+    def is_kept(self) -> bool:
+        return self.label not in NOT_KEPT
+
+
+class Reading:
+    """What the gate sees in one message."""
+
+    def __init__(
+        self, text: str, offsets: Sequence[tuple[int, int]], chances: "Chances", labels: list[str]
+    ) -> None:
+        self.text = text
+        self._offsets = offsets
+        self._chances = chances
+        self.labels = labels
+        self._kept = [place for place, label in enumerate(labels) if label not in NOT_KEPT]
+
+    def judged(self, start: int, end: int) -> Piece:
+        """The words between two places: kept if that is likelier than not."""
+        return self._piece(self._between(start, end), start, end)
+
+    def chance_of(self, label: str, start: int, end: int) -> float:
+        """How likely one of the words between two places is of this kind."""
+        found = self._chances[self._between(start, end), self.labels.index(label)]
+        return float(found.max(initial=0.0))
+
+    def mean_of(self, label: str, start: int, end: int) -> float:
+        """How likely the words between two places are of this kind, on average."""
+        found = self._chances[self._between(start, end), self.labels.index(label)]
+        return float(found.mean()) if len(found) else 0.0
+
+    def _between(self, start: int, end: int) -> list[int]:
+        return [
+            place
+            for place, (first, last) in enumerate(self._offsets)
+            if first < end and last > start
+        ]
+
+    def pieces(self) -> list[Piece]:
+        """The message cut where its words change their kind.
+
+        The likeliest sequence of kinds, where a change costs little at a comma or a stop, more
+        between two words and most inside of one.
+        """
+        found: list[list[int]] = []
+        kinds = self._kinds()
+        for n, kind in enumerate(kinds):
+            if not found or kind != kinds[n - 1]:
+                found.append([])
+            found[-1].append(n)
+        return [self._piece(run, *self._span(run)) for run in found]
+
+    def _kinds(self) -> list[int]:
+        import numpy as np
+
+        if not len(self._offsets):
+            return []
+        gains = np.log(self._chances + 1e-4)
+        score = gains[0]
+        came_from = []
+        for n in range(1, len(gains)):
+            best = int(score.argmax())
+            changed = score[best] - self._cost(n)
+            stays = score >= changed
+            came_from.append(np.where(stays, np.arange(len(score)), best))
+            score = np.where(stays, score, changed) + gains[n]
+        kinds = [int(score.argmax())]
+        for origins in reversed(came_from):
+            kinds.append(int(origins[kinds[-1]]))
+        return kinds[::-1]
+
+    def _cost(self, n: int) -> float:
+        """Of a change of kind before this token."""
+        before, start = self._offsets[n - 1], self._offsets[n][0]
+        around = self.text[before[0] : start + 1]
+        if _BORDER.search(around):
+            return _AT_A_STOP
+        letter = self.text[start : start + 1]
+        begins_word = start != before[1] or not letter.isalnum() or is_dense(letter)
+        return _BETWEEN_WORDS if begins_word else _IN_A_WORD
+
+    def _span(self, run: Sequence[int]) -> tuple[int, int]:
+        """Without the spaces and signs around it."""
+        start, end = self._offsets[run[0]][0], self._offsets[run[-1]][1]
+        lead = _PUNCTUATION.match(self.text, start, end)
+        start = lead.end() if lead else start
+        end = start + len(_TAIL.sub("", self.text[start:end]))
+        return start, end
+
+    def _piece(self, run: Sequence[int], start: int, end: int) -> Piece:
+        if not run:
+            return Piece(start, end, JOIN, 1.0)
+        mean = self._chances[list(run)].mean(0)
+        kept = float(mean[self._kept].sum())
+        if kept > 0.5:
+            best = max(self._kept, key=lambda place: float(mean[place]))
+            return Piece(start, end, self.labels[best], kept)
+        best = max(
+            (place for place in range(len(self.labels)) if place not in self._kept),
+            key=lambda place: float(mean[place]),
+        )
+        return Piece(start, end, self.labels[best], 1 - kept)
+
+
+class Gate:
+    """Reads messages. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        from tokenizers import Tokenizer
+
+        onnxruntime = importlib.import_module("onnxruntime")  # has no types
+        folder = resources.files(__package__) / "gate_model"
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(
+            (folder / "gate.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
+        self._tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
+        self.labels: list[str] = json.loads((folder / "labels.json").read_text("utf-8"))
+
+    def read(self, text: str, *, asked: str = "", earlier: str = "") -> Reading:
+        """Judge a message of the user, after what the assistant asked and what was said earlier."""
+        import numpy as np
+
+        context = [*self._context(_EARLIER, earlier), *self._context(_ASKED, asked), _TEXT]
+        encoded = self._tokenizer.encode(text)
+        parts = [
+            self._chances(context, encoded.ids, first)
+            for first in range(0, len(encoded.ids), _WINDOW)
+        ]
+        empty = np.zeros((0, len(self.labels)), dtype=np.float32)
+        chances = np.concatenate(parts) if parts else empty
+        return Reading(text, encoded.offsets, chances, self.labels)
+
+    def _context(self, mark: int, said: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(said[-_CONTEXT_CHARS:]).ids
+        return [mark, *ids[-_CONTEXT_TOKENS:]] if ids else []
+
+    def _chances(self, context: list[int], ids: list[int], first: int) -> Any:
+        """Those of one window of a long message; it sees a little of what comes before it."""
+        import numpy as np
+
+        seen = max(0, first - _OVERLAP)
+        row = np.array([[*context, *ids[seen : first + _WINDOW]]], dtype=np.int64)
+        found = self._session.run(None, {"ids": row, "mask": np.ones_like(row)})[0]
+        return found[0, len(context) + first - seen :]
+
+
+@functools.cache
+def gate() -> Gate:
+    """The one gate of this process, loaded when it is first needed."""
+    return Gate()

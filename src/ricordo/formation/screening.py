@@ -1,0 +1,63 @@
+"""What nobody may store unasked, in nine languages: by words and forms, and by the gate."""
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from ricordo.formation.gate import gate
+from ricordo.formation.own_words import KINDS
+from ricordo.text.normalise import is_dense
+from ricordo.text.secrets import has_secret
+
+_SECRET: Final = 0.85
+_SENSITIVE: Final = 0.2
+_FEWEST_WORDS: Final = 5
+_FEWEST_DENSE: Final = 8
+_FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
+_USER: Final = re.compile(
+    r"(?P<of>\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
+    r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
+    r"(?P<owner>'s|の|의|的)?(?P<particle>[はがは는은이가]?)",
+    re.IGNORECASE,
+)
+
+
+def holds_secret(text: str) -> bool:
+    return has_secret(text) or (_is_sentence(text) and _seen(text)[0])
+
+
+def _is_sentence(text: str) -> bool:
+    """The gate knows what people say, not names of files and values of fields."""
+    return len(text.split()) >= _FEWEST_WORDS or sum(map(is_dense, text)) >= _FEWEST_DENSE
+
+
+def sensitive_in(text: str) -> frozenset[str]:
+    """The sensitive fields that the gate sees in a text about the user."""
+    return _seen(text)[1]
+
+
+@functools.lru_cache(maxsize=512)
+def _seen(text: str) -> tuple[bool, frozenset[str]]:
+    is_secret = False
+    fields: set[str] = set()
+    for said in _as_said(text):
+        reading = gate().read(said)
+        is_secret = is_secret or reading.chance_of("secret", 0, len(said)) > _SECRET
+        for piece in reading.pieces():
+            fields.update(
+                field
+                for label, field in _FIELD_OF.items()
+                if reading.mean_of(label, piece.start, piece.end) > _SENSITIVE
+            )
+    return is_secret, frozenset(fields)
+
+
+def _as_said(text: str) -> Iterable[str]:
+    """A note about the user as the user would say it: the gate was made for that.
+
+    In English, and without a subject, as many languages do.
+    """
+    without = " ".join(_USER.sub(" ", text).split())
+    first = _USER.sub(lambda found: "my" if found["owner"] else "I", text)
+    return {text, first.replace("I is ", "I am ").replace("I has ", "I have "), without}

@@ -1,0 +1,121 @@
+"""The gate: what is kept of a message, in nine languages, and why the rest is not."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ricordo import Memory
+from ricordo.formation.gate import NOT_KEPT, gate
+from ricordo.formation.own_words import KINDS
+from ricordo.formation.screening import holds_secret, sensitive_in
+from ricordo.testing import ManualClock, ModelServer
+from tests.formation.conftest import Talking, extracted
+from tests.unit.tables import cases
+
+pytestmark = pytest.mark.requirement("formation.gate")
+
+# What is said => the kinds of its pieces, in order.
+KINDS_SAID = """
+i live in Leeds, which courier is fastest? => home ask
+if I lived in Rome I'd eat out every night => hypo
+translate to French: I am vegan and I hate mushrooms => ask quote
+ich wohne in Leipzig, wo krieg ich sonntags noch Brötchen her? => home ask
+vivo en Sevilla, ¿qué hago el domingo? => home ask
+東京に住んでいます。おすすめのパン屋はありますか? => home ask
+Saya tinggal di Bandung. Kurir apa yang paling cepat? => home ask
+我住在杭州。周末去哪里玩？ => home ask
+부산에 살아요. 주말에 어디 갈까요? => home ask
+my github password is hunter-demo-77 => secret
+"""
+OWN_WORDS = """
+Ich wohne in Leipzig. => Ich wohne in Leipzig.
+猫を二匹飼っています。 => 猫を二匹飼っています。
+Toco el violonchelo en una orquesta. => Toco el violonchelo en una orquesta.
+J'ai deux chats et un lapin. => J'ai deux chats et un lapin.
+"""
+
+
+def test_a_message_is_cut_where_its_words_change_their_kind() -> None:
+    for said, expected in cases(KINDS_SAID):
+        assert " ".join(piece.label for piece in gate().read(said).pieces()) == expected, said
+
+
+def test_every_label_is_filed_or_explained() -> None:
+    reading = gate().read("hello")
+    assert {*reading.labels} == {*KINDS, *NOT_KEPT}
+
+
+def test_what_was_asked_before_counts() -> None:
+    assert gate().read("Leeds", asked="Where do you live?").pieces()[0].label == "home"
+
+
+def test_a_long_message_is_read_to_its_end() -> None:
+    said = "What time is it in Lima? How far is the moon? " * 40
+    assert gate().read(said).pieces()[-1].end == len(said.rstrip())
+    assert gate().read("").pieces() == []
+
+
+def test_other_languages_are_kept_in_the_users_own_words(talking: Talking) -> None:
+    for number, (said, expected) in enumerate(cases(OWN_WORDS)):
+        talking.form(said, thread=f"thread {number}")
+        assert expected in [*talking.known, *talking.proposed]
+
+
+def test_the_decision_says_why_something_is_not_kept(talking: Talking) -> None:
+    report = talking.form("Remember that X stands for the supplier in this chat")
+    assert report.decisions
+    assert all(one.reason for one in report.decisions)
+
+
+def test_a_request_ends_in_a_memory_or_a_reason(talking: Talking) -> None:
+    talking.form("Remember that I am allergic to peanuts and that my cat is called Tom")
+    talking.form("Remember that we use Postgres for project Apollo", thread="second")
+    talking.form("Saya magang di Wantimpres.", thread="third")
+    known = " ".join(talking.known)
+    assert all(word in known for word in ("peanuts", "Tom", "Postgres", "Wantimpres"))
+
+
+def test_a_model_only_adds(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> None:
+    """Its sentence replaces the user's own words if it holds; else nothing is lost."""
+    with ModelServer() as server:
+        told = "El usuario toca el violonchelo en una orquesta."
+        server.answer_with(
+            lambda _body: extracted(
+                (told, "Toco el violonchelo en una orquesta"),
+                ("L'utilisateur a un âne.", "J'ai un âne"),
+            )
+        )
+        settings = {"model_provider": "custom_http", "model_name": "m"}
+        memory = open_store(backend_url, model_base_url=server.base_url, **settings)
+        talking = Talking(memory, clock)
+        talking.say("J'ai deux chats et un lapin.")
+        talking.form("Toco el violonchelo en una orquesta.")
+    assert sorted(talking.known) == [told, "J'ai deux chats et un lapin."]
+
+
+def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
+    talking.form("I use Bun.")
+    talking.form("I switched from Bun to Node.", thread="second")
+    assert talking.known == ["User switched from Bun to Node."]
+
+
+def test_the_next_message_puts_right(talking: Talking) -> None:
+    talking.say("Ich arbeite als Bäckerin in Kiel")
+    talking.form("Nein, ich arbeite als Köchin in Kiel")
+    assert [one for one in talking.known if "Bäckerin" in one] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["User é lésbica.", "User是穆斯林。", "User는 우울증 약을 먹는다."]
+)
+def test_sensitive_notes_are_seen_in_other_languages(text: str) -> None:
+    from ricordo.formation.sensitive import sensitive_fields_of
+
+    assert sensitive_fields_of(text, "", None) | sensitive_in(text)
+
+
+def test_secrets_are_seen_by_meaning() -> None:
+    assert holds_secret("Mein WLAN-Passwort ist blaue Teekanne sieben")
+    assert not holds_secret("User plays tennis on Sundays.")
