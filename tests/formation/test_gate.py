@@ -61,10 +61,12 @@ def test_other_languages_are_kept_in_the_users_own_words(talking: Talking) -> No
         assert expected in [*talking.known, *talking.proposed]
 
 
-def test_the_decision_says_why_something_is_not_kept(talking: Talking) -> None:
-    report = talking.form("Remember that X stands for the supplier in this chat")
-    assert report.decisions
-    assert all(one.reason for one in report.decisions)
+def test_the_decision_says_why_something_is_not_kept(reader: Talking) -> None:
+    said = "if I lived in Rome I'd eat out every night"
+    reader.server.answer(extracted(("User eats out every night.", "I'd eat out every night")))
+    report = reader.form(said)
+    assert [one.reason for one in report.decisions] == ["not_kept: hypothetical"]
+    assert reader.known == []
 
 
 def test_a_request_ends_in_a_memory_or_a_reason(talking: Talking) -> None:

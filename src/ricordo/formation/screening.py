@@ -16,9 +16,9 @@ _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
 _USER: Final = re.compile(
-    r"(?P<of>\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
+    r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
     r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
-    r"(?P<owner>'s|の|의|的)?(?P<particle>[はがは는은이가]?)",
+    r"(?P<owner>'s|の|의|的)?[はが는은이가]?",
     re.IGNORECASE,
 )
 
