@@ -419,7 +419,7 @@ def test_trying_a_provider_stores_nothing(
 def test_the_same_text_is_never_embedded_twice(
     backend_url: str, open_store: OpenStore, server: EmbeddingServer, clock: ManualClock
 ) -> None:
-    memory = open_store(backend_url, **operated_by(server))
+    memory = open_store(backend_url, formation=False, **operated_by(server))
     ana = memory.user("ana")
     tea = ana.add("Prefers tea", theme="drinks").id
     ana.add_many([{"content": "Prefers tea", "theme": f"habits-{n}"} for n in range(8)])
@@ -434,7 +434,7 @@ def test_the_same_text_is_never_embedded_twice(
     clock.advance(minutes=1)
     ana.undo(again)
     memory.run_jobs()
-    memory = open_store(backend_url, **operated_by(server))  # another process knows it, too
+    memory = open_store(backend_url, formation=False, **operated_by(server))  # another process knows it, too
     ana = memory.user("ana")
     for text in ("Lives in Bekasi", "Lives in Jakarta"):
         ana.add(text, key="home")

@@ -129,7 +129,7 @@ def finds_by_words(user: UserMemory) -> str:
 
 def write_something(user: UserMemory) -> None:
     user.add("Prefers green tea")
-    user.observe([{"role": "user", "content": "I drink tea"}], thread="t1")
+    user.observe([{"role": "user", "content": "which tea is best?"}], thread="t1")
 
 
 @pytest.mark.requirement("embeddings.faults")

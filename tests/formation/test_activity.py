@@ -185,7 +185,7 @@ def test_an_audit_lists_decisions_with_what_is_kept_of_them(talking: Talking) ->
     eggs = "User is allergic to eggs."
     assert shown == [
         ("monday", "ignore", "proposed already", proposal.id, eggs),
-        ("monday", "reject", "not_kept: a question or a task", None, None),
+        ("monday", "reject", "not_understood", None, None),
         ("monday", "propose", "sensitive: waits for consent", proposal.id, eggs),
         ("sunday", "add", "new", memory.id, "User loves olives."),
     ]

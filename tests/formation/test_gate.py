@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from ricordo import Memory
+from ricordo.formation.evidence import retells
 from ricordo.formation.gate import NOT_KEPT, gate
 from ricordo.formation.own_words import KINDS
 from ricordo.formation.screening import holds_secret, sensitive_in
@@ -26,6 +27,9 @@ Saya tinggal di Bandung. Kurir apa yang paling cepat? => home ask
 我住在杭州。周末去哪里玩？ => home ask
 부산에 살아요. 주말에 어디 갈까요? => home ask
 my github password is hunter-demo-77 => secret
+I'm allergic to peanuts. => health
+My name is Ana. => name
+hab am 29. Februar Geburtstag, wann feiert man da? => birthday ask
 """
 OWN_WORDS = """
 Ich wohne in Leipzig. => Ich wohne in Leipzig.
@@ -97,6 +101,26 @@ def test_a_model_only_adds(
     assert sorted(talking.known) == [told, "J'ai deux chats et un lapin."]
 
 
+# A sentence = what was said => whether it may stand for it.
+RETOLD = """
+User plays chess in Leeds = I play chess in Leeds => yes
+User lives in Limoges = I live there => yes
+User plays chess = I play chess and sing in a choir => no
+User is a vegetarian = a customer of ours has a vegetarian dog => no
+User eats fish = I don't eat fish => no
+El usuario toca el violonchelo = Toco el violonchelo => yes
+Userは保育士をしている = 保育士をしています => yes
+Userは医者です = 保育士をしております => no
+"""
+
+
+def test_a_models_sentence_must_retell_what_was_said() -> None:
+    for given, expected in cases(RETOLD):
+        content, _, quote = given.partition(" = ")
+        around = "what is there to see in Limoges? I live there"
+        assert retells(content, quote, around) is (expected == "yes"), given
+
+
 def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
     talking.form("I use Bun.")
     talking.form("I switched from Bun to Node.", thread="second")
@@ -107,6 +131,9 @@ def test_the_next_message_puts_right(talking: Talking) -> None:
     talking.say("Ich arbeite als Bäckerin in Kiel")
     talking.form("Nein, ich arbeite als Köchin in Kiel")
     assert [one for one in talking.known if "Bäckerin" in one] == []
+    talking.say("Je prends le bus 14 tous les matins.", thread="second")
+    talking.form("Pardon, j'ai dit une bêtise, c'est le 41.", thread="second")
+    assert [one for one in talking.known if "14" in one] == []
 
 
 @pytest.mark.parametrize(

@@ -337,18 +337,27 @@ def test_a_long_conversation_is_read_in_pieces_with_what_came_before(with_model:
     ]
 
 
+ASIDE = (
+    " The river is high this week and the bridge is closed. Somebody painted the old station"
+    " green. The bakery has new opening hours. A train from Leeds takes two hours. The market is on"
+    " Saturdays, and the museum shows old maps. Nobody knows why the lights went out on Tuesday."
+)
+
+
 @pytest.mark.requirement("formation.extract")
 def test_one_long_message_is_read_in_pieces(with_model: WithModel) -> None:
     talking = with_model(model_read_chars=1_000)
-    for number in range(3):
-        said = f"enjoy plums {number}"
-        talking.server.answer(answer(entry(f"User enjoys plums {number}.", said)))
-    report = talking.form(
-        ". ".join(f"i enjoy plums {number}" + " word" * 170 for number in range(3))
-    )
+    told = [
+        ("User plays chess in a club.", "I play chess in a club on Thursdays"),
+        ("User keeps bees.", "I keep bees in our garden and sell the honey"),
+        ("User teaches chemistry.", "I teach chemistry at a school in York"),
+    ]
+    for content, said in told:
+        talking.server.answer(answer(entry(content, said)))
+    report = talking.form(" ".join(f"{said}." + ASIDE * 3 for _, said in told))
     assert len(talking.server.prompts) == 3
     assert report.turns == 1
-    assert talking.known == [f"User enjoys plums {number}." for number in range(3)]
+    assert talking.known == [content for content, _ in told]
 
 
 @pytest.mark.requirement("formation.extract")

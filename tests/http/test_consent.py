@@ -76,7 +76,7 @@ def test_audit_events_and_counters(service: Service, ana: httpx2.Client) -> None
     user.observe([{"role": "user", "content": "I love jazz"}], thread="t")
     user.form()
     assert ana.get("/v1/audit", params={"limit": 5}).json() == plain(user.audit(limit=5))
-    said = {"messages": [{"role": "user", "content": "Remember: the launch phrase"}]}
+    said = {"messages": [{"role": "user", "content": "Remember: how far is the moon?"}]}
     ana.post("/v1/threads/u/turns", json=said)
     (refused,) = ana.post("/v1/threads/u/form").json()["decisions"]
     assert (refused["action"], refused["reason"]) == ("reject", "not_kept: a question or a task")

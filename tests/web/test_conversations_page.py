@@ -154,7 +154,7 @@ def test_white_space_long_turns_and_tool_calls(ana: UserMemory, visit: Visit) ->
 
 
 def test_what_was_decided_is_listed_with_its_reason(ana: UserMemory, visit: Visit) -> None:
-    ana.observe([{"role": "user", "content": "Remember: the launch phrase"}], thread="monday")
+    ana.observe([{"role": "user", "content": "Remember: how far is the moon?"}], thread="monday")
     ana.observe([{"role": "user", "content": "I hate olives."}], thread="other")
     assert "What was decided" not in visit.text(at("monday"))
     ana.form()

@@ -1,7 +1,5 @@
-"""python -m training.gate.export STUDENT REFINED FOLDER: the files that the package ships.
+"""python -m training.gate.export STUDENT FOLDER: the files that the package ships.
 
-The weights are three parts of the refined student and one of the student before, which is better
-than either on messages that neither has seen.
 The weights of matrix products are 8-bit numbers with a scale for each output (dynamic
 quantisation), those of the embeddings 8-bit numbers with a scale for each token.
 """
@@ -19,8 +17,6 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from training.gate.lines import LABELS
 from training.gate.student import Student, make_tokenizer
 
-REFINED = 0.75
-
 
 class _Shipped(torch.nn.Module):
     """The chances of the labels for each token."""
@@ -31,16 +27,6 @@ class _Shipped(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return self.student(ids, mask)[0].softmax(-1)
-
-
-def blended(first: Path, refined: Path) -> dict:
-    kept = torch.load(refined, weights_only=False)
-    before = torch.load(first, weights_only=False)["state"]
-    kept["state"] = {
-        name: REFINED * value.float() + (1 - REFINED) * before[name].float()
-        for name, value in kept["state"].items()
-    }
-    return kept
 
 
 def export(kept: dict, folder: Path) -> None:
@@ -113,4 +99,4 @@ def _shrink_embeddings(model: onnx.ModelProto) -> None:
 
 
 if __name__ == "__main__":
-    export(blended(Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
+    export(torch.load(sys.argv[1], weights_only=False), Path(sys.argv[2]))

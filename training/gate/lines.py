@@ -169,3 +169,27 @@ def varied(lines: list[Line], seed: int) -> Iterator[Line]:
             )
         else:
             yield line
+
+
+# What these say holds without the words around them, unlike a quotation or a story.
+_STANDS_ALONE = {
+    *(label for label in KEPT if label != "remember"),
+    *("ask", "mood", "chat", "past", "hypo", "wish", "unsure", "world", "other", "reported"),
+    *("denied", "secret"),
+}
+
+
+def bare(lines: Iterable[Line], seed: int) -> Iterator[Line]:
+    """Single segments as whole messages, half of them with a capital letter and a full stop."""
+    chance = random.Random(seed)
+    for line in lines:
+        if line.asked or line.earlier or len(line.spans) < 2:
+            continue
+        start, end, label = chance.choice(line.spans)
+        said = line.text[start:end].strip(" ,;:\n-–—")
+        if LABELS[label] not in _STANDS_ALONE or len(said) < 4:
+            continue
+        if chance.random() < 0.5:
+            stop = "。" if line.language in ("ja", "zh") else "."
+            said = said[0].upper() + said[1:] + ("" if said[-1] in ".!?。！？" else stop)
+        yield Line(line.language, "", "", said, ((0, len(said), label),))

@@ -2,8 +2,10 @@
 
 import json
 import math
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,12 @@ import torch.nn.functional as F
 from torch import nn
 from training.gate.lines import LABELS, Line
 from training.gate.qwen import tokenizer as bpe
-from training.gate.teacher import _Schedule, batches, padded
+from training.gate.teacher import batches, padded
 
 PAD, EARLIER, ASKED, TEXT = range(4)
 SPECIAL = ("<pad>", "<earlier>", "<asked>", "<text>")
 CONTEXT_TOKENS, TEXT_TOKENS, POSITIONS = 40, 160, 256
-SIZES = {"tokens": 44_000, "narrow": 192, "wide": 384, "inner": 1152, "layers": 6, "heads": 6}
+SIZES = {"tokens": 44_000, "narrow": 192, "wide": 384, "inner": 1152, "layers": 8, "heads": 6}
 
 
 def smaller_vocabulary(folder: Path, full: Any, lines: Sequence[Line], size: int) -> dict[str, Any]:
@@ -133,6 +135,33 @@ def encoded(tokenizer: Any, lines: Sequence[Line]) -> list[tuple[list[int], int,
     return found
 
 
+class Texts:
+    """Encoded lines on the device, from which batches are cut without a loop."""
+
+    def __init__(
+        self, items: Sequence[tuple[list[int], int, list]], starts: Sequence[int], device: str
+    ) -> None:
+        def held(values: Iterable[int]) -> torch.Tensor:
+            return torch.tensor(list(values), device=device)
+
+        self.ids = held(token for ids, _, _ in items for token in (*ids, PAD))
+        lengths = [len(ids) for ids, _, _ in items]
+        self.lengths = held(lengths)
+        self.first = held(accumulate((length + 1 for length in lengths[:-1]), initial=0))
+        self.text = held(item[1] for item in items)
+        self.starts = held(starts[:-1])
+
+    def batch(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The padded tokens, which of them are the message's, and their places in the labels."""
+        lengths = self.lengths[places][:, None]
+        column = torch.arange(int(lengths.max()), device=places.device)[None]
+        inside = column < lengths
+        ids = self.ids[(self.first[places][:, None] + column).clamp(max=len(self.ids) - 1)]
+        said = inside & (column >= self.text[places][:, None])
+        wanted = self.starts[places][:, None] + column - self.text[places][:, None]
+        return torch.where(inside, ids, PAD), said, wanted[said]
+
+
 def train_student(
     student: Student,
     items: Sequence[tuple[list[int], int, list]],
@@ -140,39 +169,51 @@ def train_student(
     chances: torch.Tensor,
     states: torch.Tensor | None,
     places: Sequence[int],
-    epochs: int,
+    seconds: float,
     device: str,
-    rate: float = 6e-4,
+    rate: float = 8e-4,
 ) -> None:
-    """Towards these labels and, if given, the teacher's states, on the lines at ``places``.
+    """Towards these labels and, if given, the teacher's states, for so long.
 
-    ``starts`` says where the tokens of a line begin in ``chances`` and ``states``.
+    The lines are those at ``places``; ``starts`` says where the tokens of a line begin in
+    ``chances`` and ``states``.
     """
     student.to(device).train()
+    texts = Texts(items, starts, device)
     lengths = [len(items[n][0]) for n in places]
-    plan = [one for epoch in range(epochs) for one in batches(lengths, 16_000, epoch)]
-    schedule = _Schedule(student, rate, len(plan))
-    for number, chosen in enumerate(plan):
-        some = [places[n] for n in chosen]
-        ids = padded([items[n][0] for n in some], PAD, device)
-        mask = (ids != PAD).long()
-        where, to = [], []
-        for row, n in enumerate(some):
-            first = row * ids.shape[1] + items[n][1]
-            where += range(first, first + len(items[n][2]))
-            to += range(starts[n], starts[n] + len(items[n][2]))
-        where_, to_ = torch.tensor(where, device=device), torch.tensor(to, device=device)
-        with torch.autocast(device, torch.bfloat16):
-            logits, seen = student(ids, mask)
-            logits, seen = logits.flatten(0, 1)[where_].float(), seen.flatten(0, 1)[where_]
-        loss = -(chances[to_].float() * logits.log_softmax(-1)).sum(-1).mean()
-        if states is not None:
+    where = torch.tensor(places, device=device)
+    optimiser = torch.optim.AdamW(
+        student.parameters(),
+        lr=rate,
+        betas=(0.9, 0.98),
+        weight_decay=0.01,
+        fused=torch.cuda.is_available(),
+    )
+    began, share, epoch, steps = time.time(), 0.0, 0, 0
+    while share < 1:
+        for chosen in batches(lengths, 16_000, epoch):
+            share = (time.time() - began) / seconds
+            if share >= 1:
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = rate * min(1, (steps + 1) / 300) * (1 + math.cos(math.pi * share)) / 2
+            ids, said, to = texts.batch(where[torch.tensor(chosen, device=device)])
             with torch.autocast(device, torch.bfloat16):
-                seen = student.to_teacher(seen)
-            loss = loss + 1 - F.cosine_similarity(seen.float(), states[to_].float(), dim=-1).mean()
-        schedule.step(loss)
-        if number % 400 == 0:
-            print("student", number, len(plan), round(loss.item(), 3), flush=True)
+                logits, seen = student(ids, (ids != PAD).long())
+                seen = student.to_teacher(seen[said])
+            loss = -(chances[to].float() * logits[said].float().log_softmax(-1)).sum(-1).mean()
+            if states is not None:
+                near = F.cosine_similarity(seen.float(), states[to].float(), dim=-1)
+                loss = loss + 1 - near.mean()
+            loss.backward()
+            nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            steps += 1
+            if steps % 1000 == 0:
+                print(f"student {steps}, {share:.2f}, {loss.item():.3f}", flush=True)
+        epoch += 1
+    print("epochs", epoch, "steps", steps, flush=True)
 
 
 @torch.no_grad()

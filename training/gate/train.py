@@ -1,8 +1,8 @@
 """python -m training.gate.train STAGE FOLDER: the whole recipe, stage by stage.
 
-``generate`` SECONDS writes ``written.txt``; ``learn`` EPOCHS writes ``student.pt``;
-``refine`` EPOCHS writes ``refined.pt``, with the lines of ``data2/`` too. FOLDER has ``pack/`` (see
-``qwen.py``), ``data/`` (the written lines) and ``raw.jsonl`` (see ``raw.py``).
+``generate`` SECONDS writes ``written.txt``; ``learn`` SECONDS writes ``student.pt``; ``refine``
+SECONDS writes ``refined.pt``. FOLDER has ``pack/`` (see ``qwen.py``), ``data/`` (the written lines)
+and ``raw.jsonl`` (see ``raw.py``).
 """
 
 import json
@@ -10,11 +10,12 @@ import random
 import sys
 import time
 from collections import defaultdict
+from itertools import accumulate
 from pathlib import Path
 
 import torch
 from training.gate import qwen, student, teacher
-from training.gate.lines import KEPT, LABELS, Line, parse, read, varied
+from training.gate.lines import KEPT, LABELS, Line, bare, parse, read, varied
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 HELD_BACK = 0.06
@@ -64,19 +65,19 @@ def _raw(folder: Path) -> list[Line]:
     return [line for lines in by_language.values() for line in lines[:9000]]
 
 
-def learn(folder: Path, epochs: int) -> None:
-    """Train the teacher, let it label everything, and train the student."""
+def learn(folder: Path, seconds: float) -> None:
+    """Train the teacher, let it label everything, and train the student for so long."""
     lines, checked = divided(read(folder / "data"))
     model, tokenizer = qwen.load(folder / "pack", DEVICE)
     embeddings = model.model.embed_tokens.weight.detach().half().cpu()
     began = time.time()
-    judge = teacher.train_teacher(
-        model, tokenizer, [*lines, *list(varied(lines, 1))[::2]], 2, DEVICE
-    )
+    judge = teacher.train_teacher(model, tokenizer, [*lines, *list(bare(lines, 1))[::2]], 2, DEVICE)
     print("teacher trained in", round(time.time() - began), flush=True)
     written, raw = _written(folder), _raw(folder)
-    every = [*checked, *lines, *varied(lines, 11), *varied(lines, 12), *varied(written, 13), *raw]
-    kinds = [0] * len(checked) + [1] * 3 * len(lines) + [2] * len(written) + [3] * len(raw)
+    own = [*lines, *varied(lines, 11), *varied(lines, 12), *bare(lines, 14)]
+    others = [*varied(written, 13), *list(bare(written, 15))[::2]]
+    every = [*checked, *own, *others, *raw]
+    kinds = [0] * len(checked) + [1] * len(own) + [2] * len(others) + [3] * len(raw)
     vocabulary = student.smaller_vocabulary(
         folder / "pack", tokenizer, [*lines, *written, *raw], student.SIZES["tokens"]
     )
@@ -95,18 +96,14 @@ def learn(folder: Path, epochs: int) -> None:
         device=DEVICE,
     )
     found = chances.argmax(-1)
-    last = starts[len(checked)]
-    print(
-        "teacher: tokens right", (found[:last] == wanted[:last]).float().mean().item(), flush=True
-    )
     judged(
         every,
         items,
         [chances[starts[n] : starts[n + 1]].float().cpu() for n in range(len(checked))],
     )
-    first, last = last, starts[len(checked) + 3 * len(lines)]
-    own = torch.nn.functional.one_hot(wanted[first:last], len(LABELS)).half()
-    chances[first:last] = 0.5 * chances[first:last] + 0.5 * own
+    first, last = starts[len(checked)], starts[len(checked) + len(own)]
+    tags = torch.nn.functional.one_hot(wanted[first:last], len(LABELS)).half()
+    chances[first:last] = 0.5 * chances[first:last] + 0.5 * tags
     is_kept = _KEPT.to(DEVICE)
     agrees = (is_kept[found] == is_kept[wanted]).float().cpu()
     places = [
@@ -118,21 +115,21 @@ def learn(folder: Path, epochs: int) -> None:
     del judge, model
     sizes = {**student.SIZES, "tokens": len(vocabulary["vocab"])}
     small = student.started(embeddings, vocabulary["places"], sizes)
-    student.train_student(small, items, starts, chances, states, places, epochs, DEVICE)
+    student.train_student(small, items, starts, chances, states, places, seconds, DEVICE)
     print("student trained after", round(time.time() - began), flush=True)
-    judged(every, items, student.labelled(small, items[: len(checked)], DEVICE))
     out = {
         name: value.half().cpu()
         for name, value in small.state_dict().items()
         if "to_teacher" not in name
     }
     torch.save({"sizes": sizes, "state": out, "vocabulary": vocabulary}, folder / "student.pt")
+    judged(every, items, student.labelled(small, items[: len(checked)], DEVICE))
 
 
-def refine(folder: Path, epochs: int) -> None:
-    """Train the student of ``student.pt`` further, on the lines of both folders.
+def refine(folder: Path, seconds: float) -> None:
+    """Train the student of ``student.pt`` further for so long, without a teacher.
 
-    There is no teacher: for what has no labels, or those of the generator, the student's own count.
+    The labels are those of the written lines and the student's own; for all others its own.
     """
     kept = torch.load(folder / "student.pt", weights_only=False)
     small = student.Student(**kept["sizes"])
@@ -140,51 +137,34 @@ def refine(folder: Path, epochs: int) -> None:
         {name: value.float() for name, value in kept["state"].items()}, strict=False
     )
     small.to(DEVICE)
-    first, first_checked = divided(read(folder / "data"))
-    second, second_checked = divided(read(folder / "data2"))
-    lines, checked = [*first, *second], [*first_checked, *second_checked]
-    written, raw = _written(folder), _raw(folder)[::2]
-    own = [*lines, *varied(lines, 21), *varied(second, 22), *varied(lines, 23)]
-    every = [*checked, *own, *varied(written, 24), *raw]
-    kinds = [0] * len(checked) + [1] * len(own) + [2] * len(written) + [3] * len(raw)
+    lines, checked = divided(read(folder / "data"))
+    own = [*lines, *varied(lines, 21), *bare(lines, 22)]
+    every = [*checked, *own, *varied(_written(folder), 24), *_raw(folder)]
     items = student.encoded(student.make_tokenizer(kept["vocabulary"]), every)
-    starts = [0]
-    for item in items:
-        starts.append(starts[-1] + len(item[2]))
+    starts = list(accumulate((len(item[2]) for item in items), initial=0))
+    found = student.labelled(small, items, DEVICE)
+    judged(every, items, found[: len(checked)])
+    chances = torch.cat(found).half().to(DEVICE)
+    first, last = starts[len(checked)], starts[len(checked) + len(own)]
     wanted = torch.tensor(
         [
             label
-            for line, item in zip(every, items, strict=True)
+            for line, item in zip(own, items[len(checked) :], strict=False)
             for label in teacher.token_labels(line, item[2])
         ],
         device=DEVICE,
     )
-    found = student.labelled(small, items, DEVICE)
-    judged(every, items, found[: len(checked)])
-    chances = torch.cat(found).half().to(DEVICE)
     tags = torch.nn.functional.one_hot(wanted, len(LABELS)).half()
-    border = starts[len(checked) + len(own)]
-    last = starts[len(every) - len(raw)]
-    is_kept = _KEPT.to(DEVICE)
-    agrees = (is_kept[chances.argmax(-1)] == is_kept[wanted]).float().cpu()
-    chances[:border] = 0.9 * tags[:border] + 0.1 * chances[:border]
-    chances[border:last] = 0.5 * tags[border:last] + 0.5 * chances[border:last]
-    places = [
-        n
-        for n, kind in enumerate(kinds)
-        if kind
-        and len(items[n][2])
-        and (kind != 2 or agrees[starts[n] : starts[n + 1]].mean() > 0.6)
-    ]
-    print("lines", len(places), "of", len(every), flush=True)
-    student.train_student(small, items, starts, chances, None, places, epochs, DEVICE, 5e-4)
-    judged(every, items, student.labelled(small, items[: len(checked)], DEVICE))
+    chances[first:last] = 0.3 * chances[first:last] + 0.7 * tags
+    places = [n for n in range(len(checked), len(every)) if len(items[n][2])]
+    student.train_student(small, items, starts, chances, None, places, seconds, DEVICE, 3e-4)
     out = {
         name: value.half().cpu()
         for name, value in small.state_dict().items()
         if "to_teacher" not in name
     }
     torch.save({**kept, "state": out}, folder / "refined.pt")
+    judged(every, items, student.labelled(small, items[: len(checked)], DEVICE))
 
 
 def judged(lines: list[Line], items: list, found: list[torch.Tensor]) -> None:
@@ -216,6 +196,6 @@ if __name__ == "__main__":
     if stage == "generate":
         generate(where, float(sys.argv[3]))
     elif stage == "learn":
-        learn(where, int(sys.argv[3]))
+        learn(where, float(sys.argv[3]))
     else:
-        refine(where, int(sys.argv[3]))
+        refine(where, float(sys.argv[3]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.loose_quotes import LANGUAGES, are_related, nearest
+from ricordo.formation.loose_quotes import LANGUAGES, LITTLE, NEGATION, are_related, nearest
 from ricordo.formation.rules.clauses import clauses, sentences
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.text_spans import PlainView, comparable_view
@@ -57,6 +57,8 @@ _STOP_WORDS: Final = tuple(stop_words(language) for language in LANGUAGES)
 
 _QUOTED_WORD: Final = re.compile(r"[^\W_]+")
 _STEM_CHARS: Final = 4
+_SHORTEST_STEM: Final = 3
+_USER_IN_DENSE: Final = re.compile("ユーザー|用户|用戶|사용자|使用者|user", re.IGNORECASE)
 _LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
 
 
@@ -226,6 +228,42 @@ def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
         years = (passage.at.year - 1, passage.at.year, passage.at.year + 1)
     said = said_things(source)
     return NamedThings.of(content, is_german=said.is_german, years=years).are_in(said)
+
+
+def retells(content: str, quote: str, around: str) -> bool:
+    """Whether a sentence says what its quote says, no more and not much less.
+
+    Its words are those of the quote, or of what was said ``around`` it, in any form; it has nearly
+    all of the quote's; and it denies as often.
+    """
+    if len(NEGATION.findall(folded(content))) != len(NEGATION.findall(folded(quote))):
+        return False
+    told, said = _telling(content), _telling(quote)
+    least, new = (0.7, 0.3) if any(map(is_dense, quote)) else (0.85, 0.0)
+    if not told or sum(_is_among(one, told) for one in said) < least * len(said):
+        return False
+    known = said | _telling(around)
+    return sum(not _is_among(one, known) for one in told) <= new * len(told)
+
+
+def _is_among(word: str, others: set[str]) -> bool:
+    """In any form: with the same beginning."""
+    return word in others or any(
+        word[:size] == other[:size]
+        for other in others
+        if (size := min(_STEM_CHARS, max(_SHORTEST_STEM, min(len(word), len(other)) - 1)))
+    )
+
+
+def _telling(text: str) -> set[str]:
+    """The words that carry meaning; pairs of letters in scripts without spaces."""
+    found = set()
+    for word in _QUOTED_WORD.findall(_USER_IN_DENSE.sub(" ", fold_letters(fold_marks(text)))):
+        if any(map(is_dense, word)):
+            found |= {word[place : place + 2] for place in range(len(word) - 1)}
+        elif word not in LITTLE:
+            found.add(word)
+    return found
 
 
 def _says_enough(quote: str) -> bool:

@@ -6,9 +6,10 @@ is imported only when something is formed.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Final, Literal
 
@@ -18,8 +19,14 @@ from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
-from ricordo.formation.evidence import find_quote, reason_in_material, supports, with_cut_quote
-from ricordo.formation.gate import NOT_KEPT, Reading, gate
+from ricordo.formation.evidence import (
+    find_quote,
+    reason_in_material,
+    retells,
+    supports,
+    with_cut_quote,
+)
+from ricordo.formation.gate import LANGUAGES, NOT_KEPT, Reading, gate
 from ricordo.formation.own_words import KINDS, in_own_words, unanswered
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.rules.clauses import ends_role_play, screened, sentences, starts_role_play
@@ -47,9 +54,11 @@ from ricordo.text.secrets import has_secret, without_secrets
 
 _OPENING_CHARS: Final = 60
 _PUTS_RIGHT: Final = pattern("corrections", "puts right")
+_MISTAKEN: Final = pattern("corrections", "mistaken")
 ASSISTANT_ROLE: Final = "assistant"
 LIKELY: Final = 0.5
 SURELY_NOT: Final = 0.8
+INJECTED: Final = "inject"
 TOUCHED: Final = 0.25
 _EVERYDAY_FIELDS: Final = frozenset({"preferred_name", "pronouns", "city", "language"})
 CLEARLY_TOUCHED: Final = 0.6
@@ -222,16 +231,17 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     said = [passage for passage in read_turns if passage.text]
     material = Counter(one.reason for passage in read_turns for one in passage.material)
     readings = _readings(said, segment)
-    read = [one for passage in said for one in _read(passage, readings.get(passage.turn_id))]
+    by_model: list[Candidate] = []
     refused: list[Decision] = []
     if model is not None and said:
         transcript = render(
             [*segment.earlier, *segment.new], first_new_position=segment.new[0].position
         )
-        found, without_ground = read_with_model(model, user_id, transcript)
+        by_model, without_ground = read_with_model(model, user_id, transcript)
         refused += [rejected(entry.content, reason) for entry, reason in without_ground]
-        read, repeated = _joined(read, found)
-        refused += [rejected(one.content, _REPEATED) for one in repeated]
+    read = [one for passage in said for one in _read(passage, readings[passage.turn_id])]
+    read, not_agreed = _agreed(read, by_model, readings)
+    refused += [rejected(one.content, reason) for one, reason in not_agreed]
     found, taken_back = uncorrected(read, said)
     refused += taken_back
     refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read)
@@ -251,49 +261,83 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         else:
             kept.append(checked)
     for reason, dropped in (
-        (_TAKEN_BACK, _corrected(kept, said)),
-        (_REPEATED, _told_by_model(kept)),
+        (_REPEATED, _told_by_model),
+        (_TAKEN_BACK, partial(_corrected, said=said, readings=readings)),
     ):
-        kept = [one for one in kept if not any(one is other for other in dropped)]
-        refused += [rejected(one.content, reason) for one in dropped]
+        gone = dropped(kept)
+        kept = [one for one in kept if not any(one is other for other in gone)]
+        refused += [rejected(one.content, reason) for one in gone]
     return Found(kept, refused, material)
 
 
-def _corrected(kept: Sequence[Candidate], said: Sequence[Passage]) -> list[Candidate]:
-    """What the next message of the user puts right: the same kind of thing, after "no, wait"."""
+def _corrected(
+    kept: Sequence[Candidate], said: Sequence[Passage], readings: Mapping[int, Reading]
+) -> list[Candidate]:
+    """What the next message of the user puts right: the same kind of thing, after "no, wait", or
+    the only thing told, if nothing was asked in between.
+    """
     own = [passage for passage in said if passage.is_from_user]
     found = []
     for before, after in pairwise(own):
-        if not _PUTS_RIGHT.match(after.text[:_OPENING_CHARS].lower()):
+        opening = after.text[:_OPENING_CHARS].lower()
+        if not (_PUTS_RIGHT.match(opening) or _MISTAKEN.search(opening)):
             continue
-        kinds = {one.kind for one in kept if one.passage.turn_id == after.turn_id}
-        found += [
+        told = [
             one
             for one in kept
-            if one.passage.turn_id == before.turn_id and one.kind in kinds and one.is_in_own_words
+            if one.passage.turn_id == before.turn_id and (one.is_in_own_words or one.is_by_model)
         ]
+        kinds = {one.kind for one in kept if one.passage.turn_id == after.turn_id}
+        same = [one for one in told if one.kind in kinds]
+        answers = readings[after.turn_id].answers
+        found += same if same or answers or len(told) > 1 else told
     return found
 
 
-def _read(passage: Passage, reading: Reading | None) -> list[Candidate]:
+def _read(passage: Passage, reading: Reading) -> list[Candidate]:
     """What the rules read, and what the gate keeps beside it."""
     found = extract(passage)
-    if reading is not None:
+    if passage.is_from_user:
         found += in_own_words(passage, reading, found)
         found += unanswered(passage, reading, found)
     return found
 
 
-def _joined(
-    read: Sequence[Candidate], by_model: Sequence[Candidate]
-) -> tuple[list[Candidate], list[Candidate]]:
-    """What was read without a model and what the model adds, in the order said; and what a rule
-    has read already.
+def _agreed(
+    read: Sequence[Candidate], by_model: Sequence[Candidate], readings: Mapping[int, Reading]
+) -> tuple[list[Candidate], list[tuple[Candidate, Rejection]]]:
+    """What was read without a model, beside it the model's sentences that retell it.
+
+    A model alone decides only where the gate cannot: in languages that it does not know.
     """
-    by_rule = [one for one in read if not one.is_in_own_words]
-    repeated = [one for one in by_model if any(_overlap(one, other) for other in by_rule)]
-    added = [one for one in by_model if not any(one is other for other in repeated)]
-    return sorted([*read, *added], key=lambda one: one.passage.position), repeated
+    kept = list(read)
+    refused = []
+    for one in by_model:
+        reading = readings[one.passage.turn_id]
+        start = reading.text.find(one.quote)
+        piece = reading.judged(start, start + len(one.quote))
+        around = f"{reading.asked}\n{reading.text}"
+        is_known = guess(reading.text) in {*LANGUAGES, None}
+        same = [other for other in read if _overlap(one, other)]
+        own = [other for other in same if other.is_in_own_words]
+        if len(same) == len(own) == 1 and retells(one.content, own[0].quote, around):
+            kept.append(
+                replace(own[0], content=one.content, is_in_own_words=False, is_by_model=True)
+            )
+        elif same:
+            refused.append((one, _REPEATED))
+        elif not one.passage.is_from_user:
+            if piece.is_kept and retells(one.content, one.quote, around):
+                kept.append(one)
+            else:
+                reason = NOT_KEPT.get(piece.label, "not what the tool says")
+                refused.append((one, Rejection(RejectionCode.NOT_KEPT, reason)))
+        elif not is_known or (one.is_explicit and retells(one.content, one.quote, around)):
+            kept.append(one)
+        else:
+            reason = NOT_KEPT.get(piece.label, "not surely lasting")
+            refused.append((one, Rejection(RejectionCode.NOT_KEPT, reason)))
+    return sorted(kept, key=lambda one: one.passage.position), refused
 
 
 def _told_by_model(kept: Sequence[Candidate]) -> list[Candidate]:
@@ -314,12 +358,10 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
 
 
 def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
-    """What the gate sees in each message of the user, after the messages before it."""
+    """What the gate sees in each message, after the messages before it."""
     turns = [*segment.earlier, *segment.new]
     found = {}
     for passage in said:
-        if not passage.is_from_user:
-            continue
         before = [turn for turn in turns if turn.position < passage.position]
         asked = before[-1].content if before and before[-1].role == ASSISTANT_ROLE else ""
         earlier = next((turn.content for turn in reversed(before) if turn.role == USER_ROLE), "")
@@ -331,7 +373,7 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
     """What the gate says to a candidate: not kept, or kept, with the sensitive fields it touches.
 
     What the user asked to remember is kept unless it is a secret or not the user's own statement.
-    Of what the rules read, which screen by themselves, only secrets are refused.
+    Of what the rules read, which screen by themselves, only secrets and injected text are refused.
     """
     start = reading.text.find(candidate.quote)
     if start < 0:
@@ -340,8 +382,10 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
     if reading.chance_of("secret", start, end) > LIKELY:
         return Rejection(RejectionCode.SECRET, "holds a secret")
     piece = reading.judged(start, end)
-    is_wanted = candidate.is_explicit and piece.label not in NEVER_ASKED_FOR
-    is_judged = candidate.is_by_model or candidate.is_in_own_words
+    is_injected = piece.label == INJECTED and _is_injected(reading.text, start, end)
+    is_procedure = candidate.type is MemoryType.PROCEDURE and not is_injected
+    is_wanted = candidate.is_explicit and (is_procedure or piece.label not in NEVER_ASKED_FOR)
+    is_judged = candidate.is_by_model or candidate.is_in_own_words or is_injected
     if is_judged and not piece.is_kept and piece.chance > SURELY_NOT and not is_wanted:
         return Rejection(RejectionCode.NOT_KEPT, NOT_KEPT[piece.label])
     fields = {
@@ -352,6 +396,11 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
         > (CLEARLY_TOUCHED if kind.field in _EVERYDAY_FIELDS else TOUCHED)
     }
     return replace(candidate, kind=piece.label, fields=candidate.fields | fields)
+
+
+def _is_injected(text: str, start: int, end: int) -> bool:
+    """Whether it looks so without the messages before it, too."""
+    return gate().read(text).judged(start, end).label == INJECTED
 
 
 def _may_be_filed(candidate: Candidate) -> bool:

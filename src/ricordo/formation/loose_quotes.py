@@ -27,8 +27,8 @@ LANGUAGES: Final = (
     "portuguese",
     "dutch",
 )
-_LITTLE: Final = words("evidence", "words for the user").union(*map(stop_words, LANGUAGES))
-_NEGATION = pattern("evidence", "negations")
+LITTLE: Final = words("evidence", "words for the user").union(*map(stop_words, LANGUAGES))
+NEGATION = pattern("evidence", "negations")
 _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f\u3099\u309a]|'(?=[^\W_]))*")
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
 _SENTENCE_END = re.compile(r"[.!?](?!\w)|[。！？\n]")
@@ -197,7 +197,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _is_little(word: str) -> bool:
-    return (len(word) == 1 and not word.isdigit()) or word in _LITTLE
+    return (len(word) == 1 and not word.isdigit()) or word in LITTLE
 
 
 def _quoted(quote: str) -> list[_Token]:
@@ -223,4 +223,4 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _negations(text: str) -> int:
-    return len(_NEGATION.findall(comparable_view(text).text))
+    return len(NEGATION.findall(comparable_view(text).text))

@@ -19,11 +19,13 @@ from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
 
-SURE: Final = 0.8
-SURE_AMONG_OTHERS: Final = 0.95
+LIKELY: Final = 0.5
+SURE: Final = 4.7
+SURE_AMONG_OTHERS: Final = 5.7
+GOING_ON: Final = 2.0
+_CARRIED_ON: Final = frozenset({"other", "reported", "hypo", "wish", "fiction", "quote", "world"})
 RULE: Final = "rule"
 _MOST_LINE_BREAKS: Final = 2
-SURE_OF_SHORT: Final = 0.95
 _SHORT_WORDS: Final = 3
 _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "goal", "rule"})
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
@@ -89,7 +91,9 @@ def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate])
     for number, piece in enumerate(pieces):
         quote = passage.text[piece.start : piece.end]
         sure = SURE_AMONG_OTHERS if is_mixed else SURE
-        if not piece.is_kept or piece.chance < sure or not _says_enough(quote):
+        if _goes_on(pieces, number, passage.text):
+            sure += GOING_ON
+        if not piece.is_kept or piece.evidence < sure or not _says_enough(quote):
             continue
         if _is_read(piece, passage, taken):
             continue
@@ -116,6 +120,16 @@ def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate])
     return found
 
 
+def _goes_on(pieces: Sequence[Piece], number: int, text: str) -> bool:
+    """Whether it goes on with a sentence that is about somebody else, or not meant so."""
+    before = [piece for piece in pieces[:number] if piece.label != JOIN][-1:]
+    return any(
+        one.label in _CARRIED_ON
+        and not _SENTENCE_END.search(text, one.end - 1, pieces[number].start)
+        for one in before
+    )
+
+
 def _numbers_in(quote: str, label: str) -> frozenset[str]:
     """A long number that is no year, where none is expected, may be a code: it needs consent."""
     is_odd = label not in _WITH_NUMBERS and _LONG_NUMBER.search(quote)
@@ -123,7 +137,7 @@ def _numbers_in(quote: str, label: str) -> frozenset[str]:
 
 
 def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
-    """With short ends joined to what they end: "since May", "by car"."""
+    """With short ends joined to what they end: "since May", "by car"; "Always." to a rule."""
     joined: list[Piece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
@@ -132,15 +146,12 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
             and before.is_kept
             and piece.is_kept
             and _is_short(text[piece.start : piece.end])
-            and not _SENTENCE_END.search(text, before.end, piece.start)
+            and (
+                piece.label == before.label == RULE
+                or not _SENTENCE_END.search(text, before.end - 1, piece.start)
+            )
         ):
-            joined[-1] = replace(before, end=piece.end)
-        elif (
-            piece.is_kept
-            and piece.chance < SURE_OF_SHORT
-            and _is_short(text[piece.start : piece.end])
-        ):
-            continue
+            joined[-1] = replace(before, end=piece.end, tokens=before.tokens + piece.tokens)
         else:
             joined.append(piece)
     return joined
@@ -166,8 +177,8 @@ def unanswered(passage: Passage, reading: Reading, taken: Sequence[Candidate]) -
     if taken or has_other_voices(passage):
         return []
     found = []
-    for piece in reading.pieces():
-        if piece.label != REMEMBER or piece.chance < SURE:
+    for piece in [one for one in reading.pieces() if one.label == REMEMBER][-1:]:
+        if piece.chance < LIKELY:
             continue
         stop = _SENTENCE_END.search(passage.text, piece.end)
         said = passage.text[piece.end : stop.start() if stop else None].strip(_AROUND)

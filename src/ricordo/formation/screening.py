@@ -11,7 +11,8 @@ from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
 _SECRET: Final = 0.85
-_SENSITIVE: Final = 0.2
+_SENSITIVE: Final = 0.4
+_SENSITIVE_IF_SHORT: Final = 0.9
 _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
@@ -41,6 +42,7 @@ def sensitive_in(text: str) -> frozenset[str]:
 def _seen(text: str) -> tuple[bool, frozenset[str]]:
     is_secret = False
     fields: set[str] = set()
+    sensitive = _SENSITIVE if _is_sentence(text) else _SENSITIVE_IF_SHORT
     for said in _as_said(text):
         reading = gate().read(said)
         is_secret = is_secret or reading.chance_of("secret", 0, len(said)) > _SECRET
@@ -48,7 +50,7 @@ def _seen(text: str) -> tuple[bool, frozenset[str]]:
             fields.update(
                 field
                 for label, field in _FIELD_OF.items()
-                if reading.mean_of(label, piece.start, piece.end) > _SENSITIVE
+                if reading.mean_of(label, piece.start, piece.end) > sensitive
             )
     return is_secret, frozenset(fields)
 

@@ -19,7 +19,7 @@ from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times
 from ricordo.text.languages import guess
-from ricordo.text.normalise import is_dense
+from ricordo.text.normalise import is_dense, is_hangul
 from ricordo.text.secrets import has_secret
 
 _RELATIVE = pattern("writing_rules", "relative")
@@ -372,7 +372,7 @@ def _stopped(text: str) -> str:
     bare = text.rstrip(",;:、 -–—")
     if not bare:
         return text
-    return bare + ("。" if is_dense(bare[-1]) else ".")
+    return bare + ("。" if is_dense(bare[-1]) and not is_hangul(bare[-1]) else ".")
 
 
 def _cut(text: str) -> str:

@@ -265,6 +265,11 @@ def is_dense(letter: str) -> bool:
     return _DENSE_LETTER.match(letter) is not None
 
 
+def is_hangul(letter: str) -> bool:
+    """Whether it is Korean, which has few letters to a word and spaces between words."""
+    return "\uac00" <= letter <= "\ud7a3"
+
+
 def has_digit(word: str) -> bool:
     return _DIGIT.search(word) is not None
 
