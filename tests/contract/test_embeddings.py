@@ -434,7 +434,8 @@ def test_the_same_text_is_never_embedded_twice(
     clock.advance(minutes=1)
     ana.undo(again)
     memory.run_jobs()
-    memory = open_store(backend_url, formation=False, **operated_by(server))  # another process knows it, too
+    # another process knows it, too
+    memory = open_store(backend_url, formation=False, **operated_by(server))
     ana = memory.user("ana")
     for text in ("Lives in Bekasi", "Lives in Jakarta"):
         ana.add(text, key="home")

@@ -134,7 +134,7 @@ def test_resuming_gives_the_last_turns_the_bridge_and_what_else_was_said_today(t
 def test_today_has_the_newest_that_fits(talk: Talk) -> None:
     for number in range(10):
         thread = f"talk-{number}"
-        talk.say(*[f"w{number}x{n} " * 40 for n in range(10)], thread=thread)
+        talk.say(*[f"walk {number} led by hill {n} and " * 10 for n in range(10)], thread=thread)
         talk.me.compact(thread)
     today = talk.me.resume(THREAD).today
     assert today is not None

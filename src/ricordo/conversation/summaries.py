@@ -17,6 +17,7 @@ from ricordo.errors import LanguageModelError, ModelUnavailable, in_log
 from ricordo.formation import prompts
 from ricordo.formation.injected import attack_cuts, fence_cuts
 from ricordo.formation.passages import kept_pieces, secret_cuts
+from ricordo.formation.screening import holds_secret
 from ricordo.formation.text_spans import Span, blanked, merged, outside, plain_view, sentences
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
 from ricordo.metering import MeteredModel
@@ -216,7 +217,9 @@ def _texts(turn: Turn) -> Iterator[str]:
         is_from_tool=turn.role in {"tool", "function"},
         is_from_user=turn.role == _USER_ROLE,
     )
-    split = [sentence for piece in pieces for sentence in sentences(piece)]
+    split = [
+        sentence for piece in pieces for sentence in sentences(piece) if not holds_secret(sentence)
+    ]
     if len(split) > _FIRST_SENTENCES + _LAST_SENTENCES:
         split = [*split[:_FIRST_SENTENCES], *split[-_LAST_SENTENCES:]]
     short = (shortened(text, MAX_SENTENCE_CHARS) for text in split)
@@ -301,7 +304,10 @@ def repeatable(text: str) -> str:
         cuts += found
         seen = blanked(seen, found)
     kept = outside(map(view.original, cuts), len(text))
-    pieces = (text[start:end].strip() for start, end in kept)
+    pieces = (
+        " ".join(one for one in sentences(text[start:end].strip()) if not holds_secret(one))
+        for start, end in kept
+    )
     return "\n".join(piece for piece in pieces if any(map(str.isalnum, piece)))
 
 
