@@ -127,6 +127,14 @@ def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
     assert talking.known == ["User switched from Bun to Node."]
 
 
+def test_a_second_instruction_is_kept_beside_the_one_a_rule_reads(talking: Talking) -> None:
+    talking.form("Call me Sam from now on, and always answer in metric units.")
+    assert sorted(talking.known) == [
+        "Always answer in metric units.",
+        "User wants to be called Sam.",
+    ]
+
+
 def test_the_next_message_puts_right(talking: Talking) -> None:
     talking.say("Ich arbeite als Bäckerin in Kiel")
     talking.form("Nein, ich arbeite als Köchin in Kiel")

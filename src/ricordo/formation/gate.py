@@ -60,10 +60,13 @@ _WINDOW: Final = 150
 _OVERLAP: Final = 24
 _PUNCTUATION: Final = re.compile(r"[\s,.;:!?、。，．！？；：…\-–—()\[\]\"'“”«»「」*]+")
 # A joining word belongs to what follows.
+_JOINING_WORDS: Final = (
+    "and|but|so|because|und|aber|also|y|e|pero|et|mais|mas|donc|dan|tapi|jadi|karena|"
+    "그리고|但是|而且"
+)
+JOINING: Final = re.compile(rf"^(?:{_JOINING_WORDS})\b[\s,]*", re.IGNORECASE)
 _TAIL: Final = re.compile(
-    r"[\s,;:、，；：–—-]+(?:(?:and|but|so|because|und|aber|also|y|e|pero|et|mais|mas|donc|dan|tapi|"
-    r"jadi|karena|그리고|但是|而且)[\s,]*)?$|[\s,;:、，；：–—-]+$",
-    re.IGNORECASE,
+    rf"[\s,;:、，；：–—-]+(?:(?:{_JOINING_WORDS})[\s,]*)?$|[\s,;:、，；：–—-]+$", re.IGNORECASE
 )
 # Fitted to the development sets: what was kept rightly and wrongly of them.
 _LEAST: Final = 1e-3

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.gate import JOIN, REMEMBER, Piece, Reading
+from ricordo.formation.gate import JOIN, JOINING, REMEMBER, Piece, Reading
 from ricordo.formation.rules.regular_forms import (
     english_in_third_person,
     indonesian_in_third_person,
@@ -96,7 +96,9 @@ def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate])
         if not piece.is_kept or piece.evidence < sure or not _says_enough(quote):
             continue
         if _is_read(piece, passage, taken):
-            continue
+            quote = _rest_of_rule(piece, passage, taken)
+            if not quote:
+                continue
         kind = KINDS[piece.label]
         asked = not is_mixed and _is_asked_for(pieces, number, passage.text)
         if kind.field is not None and not _comes_first(pieces, number):
@@ -118,6 +120,14 @@ def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate])
             )
         )
     return found
+
+
+def _rest_of_rule(piece: Piece, passage: Passage, taken: Sequence[Candidate]) -> str:
+    """The other standing instruction after the one that a rule has read: "…, and never in bold"."""
+    ends = [end for one in taken for start, end in _places(one.quote, passage.text)]
+    last = max((end for end in ends if end < piece.end), default=piece.end)
+    rest = JOINING.sub("", passage.text[last : piece.end].strip(_AROUND)).strip(_AROUND)
+    return rest if piece.label == RULE and not _is_short(rest) else ""
 
 
 def _goes_on(pieces: Sequence[Piece], number: int, text: str) -> bool:
