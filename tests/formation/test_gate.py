@@ -65,6 +65,13 @@ def test_other_languages_are_kept_in_the_users_own_words(talking: Talking) -> No
         assert expected in [*talking.known, *talking.proposed]
 
 
+def test_notes_about_a_user_are_not_the_users_own_words(talking: Talking) -> None:
+    talking.form(
+        "<kontext>\n- Nutzer besitzt ein Boot\n- Nutzer lernt Dänisch\n</kontext>\nwie spät ist es"
+    )
+    assert [*talking.known, *talking.proposed] == []
+
+
 def test_the_decision_says_why_something_is_not_kept(reader: Talking) -> None:
     said = "if I lived in Rome I'd eat out every night"
     reader.server.answer(extracted(("User eats out every night.", "I'd eat out every night")))

@@ -36,6 +36,13 @@ _FEWEST_DENSE: Final = 3
 _AROUND: Final = " ,.;:!?、。，！？；：…-–—\n\t"
 _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 
+THE_USER: Final = re.compile(
+    r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
+    r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
+    r"(?P<owner>'s|の|의|的)?[はが는은이가]?",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -95,6 +102,8 @@ def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate])
             sure += GOING_ON
         if not piece.is_kept or piece.evidence < sure or not _says_enough(quote):
             continue
+        if THE_USER.match(quote):
+            continue  # nobody speaks so of themselves
         if _is_read(piece, passage, taken):
             quote = _rest_of_rule(piece, passage, taken)
             if not quote:

@@ -1,12 +1,11 @@
 """What nobody may store unasked, in nine languages: by words and forms, and by the gate."""
 
 import functools
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from ricordo.formation.gate import gate
-from ricordo.formation.own_words import KINDS
+from ricordo.formation.own_words import KINDS, THE_USER
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
@@ -16,12 +15,6 @@ _SENSITIVE_IF_SHORT: Final = 0.9
 _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
-_USER: Final = re.compile(
-    r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
-    r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
-    r"(?P<owner>'s|の|의|的)?[はが는은이가]?",
-    re.IGNORECASE,
-)
 
 
 def holds_secret(text: str) -> bool:
@@ -60,6 +53,6 @@ def _as_said(text: str) -> Iterable[str]:
 
     In English, and without a subject, as many languages do.
     """
-    without = " ".join(_USER.sub(" ", text).split())
-    first = _USER.sub(lambda found: "my" if found["owner"] else "I", text)
+    without = " ".join(THE_USER.sub(" ", text).split())
+    first = THE_USER.sub(lambda found: "my" if found["owner"] else "I", text)
     return {text, first.replace("I is ", "I am ").replace("I has ", "I have "), without}
