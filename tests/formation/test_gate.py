@@ -28,6 +28,7 @@ Saya tinggal di Bandung. Kurir apa yang paling cepat? => home ask
 부산에 살아요. 주말에 어디 갈까요? => home ask
 my github password is hunter-demo-77 => secret
 I'm allergic to peanuts. => health
+My brother is called Ben. My sister is called Mia. => family family
 My name is Ana. => name
 hab am 29. Februar Geburtstag, wann feiert man da? => birthday ask
 """
@@ -36,6 +37,7 @@ Ich wohne in Leipzig. => Ich wohne in Leipzig.
 猫を二匹飼っています。 => 猫を二匹飼っています。
 Toco el violonchelo en una orquesta. => Toco el violonchelo en una orquesta.
 J'ai deux chats et un lapin. => J'ai deux chats et un lapin.
+부산에 살아요 => 부산에 살아요.
 """
 
 
@@ -66,9 +68,8 @@ def test_other_languages_are_kept_in_the_users_own_words(talking: Talking) -> No
 
 
 def test_notes_about_a_user_are_not_the_users_own_words(talking: Talking) -> None:
-    talking.form(
-        "<kontext>\n- Nutzer besitzt ein Boot\n- Nutzer lernt Dänisch\n</kontext>\nwie spät ist es"
-    )
+    talking.form("User plays the cello in an orchestra.")
+    talking.form("Pengguna bekerja sebagai perawat di Solo", thread="second")
     assert [*talking.known, *talking.proposed] == []
 
 

@@ -27,7 +27,7 @@ from ricordo.formation.evidence import (
     with_cut_quote,
 )
 from ricordo.formation.gate import LANGUAGES, NOT_KEPT, Reading, gate
-from ricordo.formation.own_words import KINDS, in_own_words, unanswered
+from ricordo.formation.own_words import KINDS, LIKELY, in_own_words, unanswered
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.rules.clauses import ends_role_play, screened, sentences, starts_role_play
 from ricordo.formation.rules.explicit import (
@@ -56,7 +56,6 @@ _OPENING_CHARS: Final = 60
 _PUTS_RIGHT: Final = pattern("corrections", "puts right")
 _MISTAKEN: Final = pattern("corrections", "mistaken")
 ASSISTANT_ROLE: Final = "assistant"
-LIKELY: Final = 0.5
 SURELY_NOT: Final = 0.8
 INJECTED: Final = "inject"
 TOUCHED: Final = 0.25
