@@ -120,7 +120,7 @@ if TYPE_CHECKING:
         ProfileUpdate,
         Summary,
     )
-    from ricordo.model.proposal import BlockedSender, Link, Proposal
+    from ricordo.model.proposal import BlockedSender, Link, Proposal, Proposed
     from ricordo.model.reports import (
         AuditReport,
         BackupReport,
@@ -268,6 +268,7 @@ __all__ = [
     "ProposalKind",
     "ProposalNotFound",
     "ProposalState",
+    "Proposed",
     "QueryAnswer",
     "RecalledMemory",
     "RecalledTurn",
@@ -364,6 +365,7 @@ _LAZY: Final = {
     "ProfileField": "ricordo.model.profile",
     "ProfileUpdate": "ricordo.model.profile",
     "Proposal": "ricordo.model.proposal",
+    "Proposed": "ricordo.model.proposal",
     "QueryAnswer": "ricordo.model.search",
     "RecalledMemory": "ricordo.model.context",
     "RecalledTurn": "ricordo.model.context",

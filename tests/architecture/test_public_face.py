@@ -28,7 +28,7 @@ Lane LanguageModelError Lineage Link LinkState Memory MemoryHit MemoryNotFound M
 MirrorEntry MirrorReport MirrorStatus ModelRefused ModelUnavailable NewMemory NewTurn
 NotAuthenticated NotFound NotOwner NothingToUndo Observed Occupied OfferRefused Page PairAction
 PairDecision Permission PermissionMissing Profile ProfileField ProfileUpdate Proposal ProposalKind
-ProposalNotFound ProposalState QueryAnswer RecalledMemory RecalledTurn Related RelationEdge
+ProposalNotFound ProposalState Proposed QueryAnswer RecalledMemory RecalledTurn Related RelationEdge
 RelationGraph RestoreReport Returns RicordoError RoleNotConfined RoundReport Scope ScopeWidened
 SearchResults Settings Signals Source Status StorageBusy StorageClosed StorageCorrupt StorageError
 StorageFull StorageReadOnly StorageUnavailable StoreNotEmpty Summary SupersededStatement

@@ -25,6 +25,7 @@ from ricordo.model.record import plain
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing import ManualClock
 from tests.support.sharing import link_of_old, share
+from tests.support.unasked import stored
 
 
 def events(user: UserMemory, item_id: int) -> list[str]:
@@ -230,7 +231,7 @@ def test_undo_takes_an_update_back(ana: UserMemory, clock: ManualClock) -> None:
     item_id = ana.add("Bekasi", key="city", tags=["home"], thread_id="t1").id
     first = ana.get(item_id)
     clock.advance(days=1)
-    ana.add("Jakarta", key="city", tags=["work"], type="other", source="conversation")
+    stored(ana, "Jakarta", key="city", tags=["work"], type="other", source="conversation")
     clock.advance(days=1)
     back = ana.undo(item_id)
     assert back == ana.get(item_id)

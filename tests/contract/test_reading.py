@@ -21,6 +21,7 @@ from ricordo.model.filters import SortColumn
 from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.sharing import share
+from tests.support.unasked import stored
 
 
 def contents(user: UserMemory, **filters: object) -> list[str]:
@@ -41,7 +42,7 @@ def ana(memory: Memory, clock: ManualClock) -> UserMemory:
         dict(content="Has 100% of_it", tags=["daily"], **named),
     ]
     for one in given:
-        ana.add(**one)  # type: ignore[arg-type]
+        stored(ana, **one)
         clock.advance(days=1)
     return ana
 

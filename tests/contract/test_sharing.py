@@ -24,6 +24,7 @@ from ricordo import (
 )
 from ricordo.testing import ManualClock
 from tests.support.sharing import link_of_old, share
+from tests.support.unasked import stored
 
 
 def ids(user: UserMemory, **filters: object) -> list[int]:
@@ -175,7 +176,7 @@ def test_an_offer_says_what_the_memory_says_now(
     memory: Memory, ana: UserMemory, clock: ManualClock
 ) -> None:
     ben = memory.user("ben")
-    item_id = ana.add("Bekasi", key="city", agent_id="x").id
+    item_id = stored(ana, "Bekasi", key="city", agent_id="x").id
     made = ana.link(item_id, "ben")
     assert (made.state, made.user_id) == (LinkState.OFFERED, "ben")
     assert ana.links(item_id) == (made,)

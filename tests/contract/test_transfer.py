@@ -16,6 +16,7 @@ from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.threads import append_turns
 from ricordo.testing import ManualClock
 from tests.support.sharing import share
+from tests.support.unasked import stored
 
 pytestmark = pytest.mark.requirement("transfer.round-trip")
 
@@ -24,9 +25,9 @@ def fill(memory: Memory, name: str, clock: ManualClock) -> UserMemory:
     """A user with rows of every kind and memories in every status."""
     user = memory.user(name, agent="helper")
     shared = user.add("Prefers tea", theme="drinks", tags=["a", "b"], pinned=True).id
-    user.add("Bekasi", key="city")
+    stored(user, "Bekasi", key="city")
     clock.advance(days=1)
-    user.add("Jakarta", key="city", reason="moved")
+    stored(user, "Jakarta", key="city", reason="moved")
     old = user.add("Works as a cook").id
     user.add("Works as a nurse", supersedes=old)
     user.archive(user.add("Has a cat 🐈 — naïve").id)
@@ -61,7 +62,7 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
     ana = fill(memory, "ana", clock)
     form(memory, "ana")
     for text in ("語" * 8_000, "Escaped \\u0000, not NUL", "Short"):
-        ana.add(text, key="long")
+        stored(ana, text, key="long")
     path = tmp_path / "ana.jsonl"
     lines = ana.export(path)
     before = path.read_text(encoding="utf-8")

@@ -329,6 +329,21 @@ def test_what_cannot_be_stored_is_kept(ana: Mirrored) -> None:
         ana.assert_settled()
 
 
+def test_a_secret_stays_in_the_file_alone(ana: Mirrored) -> None:
+    ana.sync()
+    ana.edit(
+        ("- [1] Prefers tea", "- [1] Prefers tea\n- My wifi password is k8sRocks2024\n- Asthma")
+    )
+    report = ana.sync()
+    (told,) = report.problems
+    assert told.note == "holds a secret, such as a password or a code: not taken over"
+    stored = {text for _, text in ana.active()}
+    assert "Asthma" in stored
+    assert not any("k8sRocks2024" in text for text in stored)
+    assert "k8sRocks2024" in ana.text
+    ana.assert_settled()
+
+
 def test_a_file_that_is_gone_is_written_again(ana: Mirrored) -> None:
     ana.sync()
     for content in (None, "", " \n\n", "\ufeff"):

@@ -205,7 +205,7 @@ def test_what_an_agent_passes_on_is_its_own_word(
     memory: Memory, model: FaultyModel, categories: frozenset[str] | None
 ) -> None:
     model.answer("Noted.")
-    caller = ProxyCaller("ana", "cook", categories, has_agents_key=True)
+    caller = ProxyCaller("ana", "cook", categories, is_agent=True)
 
     async def chat() -> None:
         proxy = ChatProxy(memory, memory.settings)

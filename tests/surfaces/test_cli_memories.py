@@ -13,6 +13,7 @@ from ricordo.model.record import plain
 from ricordo.wiring import open_memory
 from tests.support.commandline import Ran, ricordo
 from tests.support.sharing import share
+from tests.support.unasked import stored
 
 pytestmark = [
     pytest.mark.requirement("cli.commands"),
@@ -172,7 +173,7 @@ def test_every_filter_filters(sqlite_url: str) -> None:
             "run_id": "r1",
         }
         by: dict[str, Any] = {"source": "tool_call", "actor_id": "laptop", "role": "user"}
-        me.add("Bekasi", theme="places", type="episode", key="home", **said, **by)
+        stored(me, "Bekasi", theme="places", type="episode", key="home", **said, **by)
         me.archive(me.add("Old", theme="old").id)
     for options, found in (
         ("--theme drinks", [1]),

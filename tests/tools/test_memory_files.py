@@ -177,17 +177,17 @@ def test_nobody_but_its_writers_changes_a_file(
     files: MemoryFiles, ana: UserMemory, clock: ManualClock
 ) -> None:
     """Not what is said in a conversation, not upkeep, however old or alike files are."""
-    files.create("/memories/home.md", "I live in Rome.")
-    files.create("/memories/copy.md", "I live in Rome")
+    files.create("/memories/home.md", "I like Rome.")
+    files.create("/memories/copy.md", "I like Rome")
     clock.advance(days=1)
-    ana.observe([{"role": "user", "content": "I live in Berlin now, not in Rome."}], thread="t")
+    ana.observe([{"role": "user", "content": "I like Berlin now, not Rome."}], thread="t")
     ana.form()
     ana.update_user_profile({"/home.md": "Paris"}, explicit=True)
     clock.advance(days=2_000)
     ana.upkeep()
     ana.consolidate()
     kept = {item.key: item.content for item in ana.list(theme=FILES_THEME)}
-    assert kept == {"/home.md": "I live in Rome.", "/copy.md": "I live in Rome"}
+    assert kept == {"/home.md": "I like Rome.", "/copy.md": "I like Rome"}
 
 
 def test_inserting_lines(files: MemoryFiles, ana: UserMemory) -> None:

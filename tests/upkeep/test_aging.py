@@ -23,6 +23,7 @@ from ricordo.upkeep.schedule import UpkeepPolicy
 from tests.formation.conftest import tables_with
 from tests.support.sharing import share
 from tests.support.soundness import problems_of
+from tests.support.unasked import stored
 from tests.upkeep.conftest import Tended, quietly, untended, upkeep_policy
 
 pytestmark = pytest.mark.requirement("upkeep.forget")
@@ -34,7 +35,7 @@ _numbers = itertools.count()
 def add(tended: Tended, content: str = "Saw a heron", user: str = "ana", **more: object) -> int:
     """Something that matters little and that nobody asked to be remembered."""
     given = {"source": "conversation", "importance": 2, **more}
-    return tended.memory.user(user).add(content, **given).id  # type: ignore[arg-type]
+    return stored(tended.memory.user(user), content, **given).id
 
 
 def standing(tended: Tended, item_id: int, user: str = "ana") -> Status:
@@ -96,7 +97,7 @@ def test_what_marks_a_turn_as_no_longer_current_is_kept(tended: Tended) -> None:
     old = add(tended, "Lives in Lisbon", thread_id="t", message_id="m1")
     noted = add(tended, "Has a cat")
     for item_id in (old, noted):
-        add(tended, f"Newer than {item_id}", supersedes=item_id, importance=3)
+        tended.memory.user("ana").add(f"Newer than {item_id}", supersedes=item_id, importance=3)
     tended.clock.advance(days=61)
     assert tended.forget() == 1
     assert (standing(tended, old), standing(tended, noted)) == (Status.SUPERSEDED, Status.DELETED)

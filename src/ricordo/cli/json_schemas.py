@@ -26,6 +26,7 @@ from ricordo.cli.derived import answer_name, operation_of
 from ricordo.model.context import Context, RecalledMemory, TokenSplit
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
+from ricordo.model.proposal import Proposed
 from ricordo.model.reports import (
     BackupReport,
     FormationReport,
@@ -127,7 +128,13 @@ def _lines(**types: Any) -> JsonAnswer:
 
 
 _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
-    "add": JsonAnswer({"": Added, "with `--batch`": tuple[Added, ...]}),
+    "add": JsonAnswer(
+        {
+            "": Added,
+            "if it waits for consent": Proposed,
+            "with `--batch`": tuple[Added, ...],
+        }
+    ),
     "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
     "purge": _one(json_answers.Purged),
     "unlink": _one(json_answers.Unlinked),

@@ -23,6 +23,7 @@ from ricordo.operations import memories as describe
 
 if TYPE_CHECKING:
     from ricordo.model.item import Added, Item, Lineage
+    from ricordo.model.proposal import Proposed
 
 _MAX_EXPIRES_DAYS: Final = 36_500
 Content = Annotated[
@@ -117,7 +118,11 @@ def _add_batch(path: Path, draft: Given, acting: Acting, owner: Owner, content: 
     answer(owner.as_json, added, _summary)
 
 
-def _sentence(added: "Added") -> str:
+def _sentence(added: "Added | Proposed") -> str:
+    from ricordo.model.proposal import Proposed
+
+    if isinstance(added, Proposed):
+        return f"Not stored: {added.note} ({', '.join(added.fields)})"
     if added.duplicate:
         return f"Known already, as {added.id}."
     return f"Updated {added.id}." if added.updated else f"Remembered as {added.id}."

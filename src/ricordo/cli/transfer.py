@@ -88,6 +88,7 @@ def _summary(report: "ImportReport") -> str:
         "added": report.added,
         "updated": report.updated,
         "known already": report.duplicates,
+        "waiting for consent (see: ricordo proposals)": report.proposed,
         "conversations": report.threads,
         "turns": report.turns,
     }

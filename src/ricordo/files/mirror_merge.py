@@ -21,6 +21,7 @@ from ricordo.files.sync import Side, SyncedFile, Unreadable, changed_side, looks
 from ricordo.model.checks import format_moment
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import MirrorEntry
+from ricordo.text.secrets import has_secret
 
 _VERSION: Final = 1
 _SERIES: Final = re.compile("[0-9a-f]+")
@@ -217,10 +218,14 @@ class _Merge:
 
     def _checked(self, line: MirrorLine) -> str | None:
         try:
-            return NewMemory(content=as_written(line.text)).content
+            content = NewMemory(content=as_written(line.text)).content
         except InvalidValue as problem:
             self.plan.refuse(line, f"cannot be stored: {problem.problem}")
             return None
+        if has_secret(content):
+            self.plan.refuse(line, "holds a secret, such as a password or a code: not taken over")
+            return None
+        return content
 
     def plan_deletions(self, base: Digests, *, allow_deletes: bool) -> None:
         """Plan to forget memories without a line, unless they changed meanwhile."""

@@ -1,4 +1,4 @@
-"""Memories that agents store directly: no secrets; sensitive ones become proposals."""
+"""Memories that nobody asked for: no secrets; what is sensitive or a wish becomes a proposal."""
 
 from dataclasses import replace
 from typing import Final
@@ -6,10 +6,11 @@ from typing import Final
 from ricordo.errors import InvalidValue
 from ricordo.formation import consent
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.profile import candidate_of
+from ricordo.formation.profile import screened_candidate
 from ricordo.formation.proposals import ProposalEvidence, keep_proposal
-from ricordo.formation.screening import holds_secret, sensitive_in
+from ricordo.formation.screening import holds_secret
 from ricordo.formation.service import Formation
+from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import Proposed
 from ricordo.model.scope import Scope
@@ -19,7 +20,7 @@ from ricordo.text.normalise import content_hash
 
 PROPOSED: Final = "proposed"
 TURNED_DOWN: Final = "turned_down"
-_WAITS: Final = "It is sensitive, and waits for the user's consent; do not treat it as known."
+_WAITS: Final = "It waits for the user's consent; do not treat it as known."
 _REFUSED: Final = "The user has turned it down before; do not ask again."
 
 
@@ -30,8 +31,8 @@ def check_no_secret(field: str, text: str | None) -> None:
     if text is not None and holds_secret(text):
         raise InvalidValue(
             field,
-            "holds a secret, such as a password, a code, a key or a card number; agents do not"
-            " store those. Leave it out",
+            "holds a secret, such as a password, a code, a key or a card number, which is not"
+            " stored unasked. Leave it out",
         )
 
 
@@ -39,7 +40,7 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
     """Refuse what may only be proposed, where proposals are not possible.
 
     Raises:
-        InvalidValue: it is sensitive, or contains a secret.
+        InvalidValue: it is sensitive, a wish, or contains a secret.
     """
     check_no_secret(field, draft.content)
     check_no_secret(field, draft.source_context)
@@ -47,14 +48,14 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
     if touched:
         raise InvalidValue(
             field,
-            f"is sensitive ({', '.join(touched)}) and needs the user's consent; add it alone, and"
-            " it is proposed to them",
+            f"needs the user's consent ({', '.join(touched)}); add it alone, and it is proposed"
+            " to them",
         )
 
 
 @retried
-def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed | None:
-    """Store a sensitive draft as a proposal; None if it may be stored directly or is stored
+def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed | None:
+    """Store what needs consent as a proposal; None if it may be stored directly or is stored
     already.
 
     Raises:
@@ -63,10 +64,10 @@ def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -
     """
     check_no_secret("content", draft.content)
     check_no_secret("source_context", draft.source_context)
-    stamped = draft.stamped(scope)
-    candidate = _candidate(formation, stamped)
+    candidate = _candidate(formation, draft)
     if not consent.touched_fields(formation.policy, candidate):
         return None
+    stamped = draft.stamped(scope)
     with formation.database.write(scope.user_id) as writing:
         themes, hashes = {stamped.effective_theme}, {content_hash(stamped.content)}
         if active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now):
@@ -90,6 +91,4 @@ def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -
 
 def _candidate(formation: Formation, draft: NewMemory) -> Candidate:
     dated = replace(draft, valid_from=draft.start(formation.database.clock()))
-    candidate = candidate_of(dated, draft.source_context or draft.content)
-    fields = sensitive_in(draft.content) | sensitive_in(candidate.quote)
-    return replace(candidate, fields=fields)
+    return screened_candidate(dated, (draft.source_context or draft.content)[:MAX_QUOTE_CHARS])

@@ -81,6 +81,7 @@ class Candidate:
     is_by_model: bool = False
     kind: str | None = None
     fields: frozenset[str] = frozenset()
+    is_hearsay: bool = False
 
     @property
     def is_unsure(self) -> bool:
@@ -90,4 +91,4 @@ class Candidate:
     @property
     def is_doubtful(self) -> bool:
         """Somebody else is probably speaking: everything needs consent."""
-        return self.passage.is_said_at(self.quote, self.passage.doubtful)
+        return self.is_hearsay or self.passage.is_said_at(self.quote, self.passage.doubtful)

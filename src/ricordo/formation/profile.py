@@ -19,7 +19,7 @@ from ricordo.formation.proposals import (
     times_repeated,
 )
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.screening import holds_secret
+from ricordo.formation.screening import holds_secret, instructs, sensitive_in
 from ricordo.formation.service import Formation
 from ricordo.formation.text_spans import plain_view
 from ricordo.index.relations import Neighbours
@@ -98,7 +98,7 @@ class FieldGate:
     def proposed(self, draft: NewMemory, value: str) -> WaitingField | None:
         """Store a field as a proposal if it needs consent, or to be said again; else None."""
         writing = self._writing
-        candidate = candidate_of(draft, value, self._turn_id or _NO_TURN)
+        candidate = screened_candidate(draft, value, self._turn_id or _NO_TURN)
         waiting = waiting_for(
             writing.connection, writing.user_id, self._policy, candidate, writing.now
         )
@@ -164,6 +164,21 @@ def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candi
         key=draft.key,
         importance=draft.importance or DEFAULT_IMPORTANCE,
     )
+
+
+def screened_candidate(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
+    """A candidate that nobody asked for, with what the gate sees in it."""
+    fields = sensitive_in(draft.content) | sensitive_in(quote)
+    candidate = candidate_of(draft, quote, turn_id)
+    return replace(candidate, fields=fields, is_hearsay=_is_wish(draft))
+
+
+def _is_wish(draft: NewMemory) -> bool:
+    """Whether it says what an assistant shall always do, which only the user can say. A procedure
+    is made of orders, and none.
+    """
+    is_orders = draft.type is MemoryType.PROCEDURE
+    return not is_orders and (draft.type is MemoryType.INSTRUCTION or instructs(draft.content))
 
 
 def is_profile_draft(draft: NewMemory) -> bool:

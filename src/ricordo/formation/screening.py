@@ -2,15 +2,17 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ricordo.formation.gate import gate
 from ricordo.formation.own_words import KINDS, THE_USER
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
-_SECRET: Final = 0.85
+_SECRET: Final = 0.7
 _SENSITIVE: Final = 0.4
+_WISH: Final = 0.25
+_WISHES: Final = ("rule", "inject")
 _SENSITIVE_IF_SHORT: Final = 0.9
 _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
@@ -18,7 +20,7 @@ _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.f
 
 
 def holds_secret(text: str) -> bool:
-    return has_secret(text) or (_is_sentence(text) and _seen(text)[0])
+    return has_secret(text) or (_is_sentence(text) and _seen(text).is_secret)
 
 
 def _is_sentence(text: str) -> bool:
@@ -28,24 +30,37 @@ def _is_sentence(text: str) -> bool:
 
 def sensitive_in(text: str) -> frozenset[str]:
     """The sensitive fields that the gate sees in a text about the user."""
-    return _seen(text)[1]
+    return _seen(text).sensitive
+
+
+def instructs(text: str) -> bool:
+    """Whether the gate sees a standing wish, or orders to a model, in a text about the user."""
+    return _is_sentence(text) and _seen(text).is_wish
+
+
+class _Seen(NamedTuple):
+    is_secret: bool
+    is_wish: bool
+    sensitive: frozenset[str]
 
 
 @functools.lru_cache(maxsize=512)
-def _seen(text: str) -> tuple[bool, frozenset[str]]:
-    is_secret = False
+def _seen(text: str) -> _Seen:
+    is_secret = is_wish = False
     fields: set[str] = set()
     sensitive = _SENSITIVE if _is_sentence(text) else _SENSITIVE_IF_SHORT
     for said in _as_said(text):
         reading = gate().read(said)
         is_secret = is_secret or reading.chance_of("secret", 0, len(said)) > _SECRET
         for piece in reading.pieces():
+            wishes = (reading.mean_of(label, piece.start, piece.end) for label in _WISHES)
+            is_wish = is_wish or sum(wishes) > _WISH
             fields.update(
                 field
                 for label, field in _FIELD_OF.items()
                 if reading.mean_of(label, piece.start, piece.end) > sensitive
             )
-    return is_secret, frozenset(fields)
+    return _Seen(is_secret, is_wish, frozenset(fields))
 
 
 def _as_said(text: str) -> Iterable[str]:

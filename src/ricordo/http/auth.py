@@ -188,10 +188,10 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
     user = memory.user(caller.user, agent=caller.agent, categories=caller.categories)
-    has_agents_key = caller.key is not None and caller.key.kind is KeyKind.AGENT
-    if caller.sharing is None and not has_agents_key:
+    is_agent = caller.key is not None and caller.key.kind is KeyKind.AGENT
+    if caller.sharing is None and not is_agent:
         return user
-    scope = replace(user.scope, sharing=caller.sharing, has_agents_key=has_agents_key)
+    scope = replace(user.scope, sharing=caller.sharing, is_agent=is_agent)
     return UserMemory(user.parts, scope)
 
 

@@ -16,7 +16,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ricordo.errors import InvalidInput, InvalidValue, UnknownField
-from ricordo.formation.agent_notes import check_needs_no_consent
 from ricordo.http.auth import GatedRoute, acting_user, global_memories_for, store_for
 from ricordo.http.examples import NOT_CHANGED, example_of, showing
 from ricordo.http.idempotency import IdempotentRoute
@@ -29,10 +28,7 @@ from ricordo.model.job import Job
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Permission
-from ricordo.operations import memories
 from ricordo.operations.operation import STORE_OPERATIONS, USER_OPERATIONS, Operation, Route
-from ricordo.tools.answers import added_by_agent
-from ricordo.user_memory import UserMemory
 
 EXPECTED: Final = "expected_updated_at"
 _IN_QUERY: Final = ("GET", "DELETE")
@@ -40,7 +36,7 @@ _PATH_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Responses of these are not kept: requests can be repeated anyway, nothing of an erased user may
 # be stored, and no secret.
 _NOT_IDEMPOTENT: Final = ("Administration", "Administration: keys")
-_PROPOSED: Final = "It is sensitive, and an agent said it: it waits for the user's consent."
+_PROPOSED: Final = "Nobody asked for it, and it is sensitive or a wish: it waits for consent."
 _KNOWN: Final = "It was there already, or was updated."
 
 _EVERYBODYS: Final = "/v1/admin/global/memories"
@@ -89,8 +85,7 @@ def _add(
     operation: Operation[..., Any],
     bound_to: Callable[..., Any],
 ) -> None:
-    run = _RUN.get(operation.name) if bound_to is acting_user else None
-    call = run or _method(operation)
+    call = _method(operation)
 
     async def endpoint(request: Request, bound: Annotated[Any, Depends(bound_to)]) -> Response:
         given = await _given(request, route, operation)
@@ -117,33 +112,6 @@ def _add(
 
 def _method(operation: Operation[..., Any]) -> Run:
     return lambda bound, /, **given: getattr(bound, operation.name)(**given)
-
-
-# -- what an agent adds may need consent --------------------------------------------------------
-
-
-def _add_memory(user: UserMemory, /, **given: Any) -> Any:
-    return added_by_agent(user, **given) if user.scope.is_of_an_agent else user.add(**given)
-
-
-def _add_memories(user: UserMemory, /, **given: Any) -> Any:
-    if user.scope.is_of_an_agent:
-        for place, draft in enumerate(memories.add_many.accept(given)["memories"]):
-            check_needs_no_consent(user.formation, f"memories[{place}]", draft)
-    return user.add_many(**given)
-
-
-def _merge(user: UserMemory, /, **given: Any) -> Any:
-    if user.scope.is_of_an_agent:
-        check_needs_no_consent(user.formation, "content", memories.merged(given))
-    return user.merge(**given)
-
-
-_RUN: Final[Mapping[str, Run]] = {
-    "add": _add_memory,
-    "add_many": _add_memories,
-    "merge": _merge,
-}
 
 
 # -- requests -----------------------------------------------------------------------------------
@@ -266,6 +234,8 @@ def _usual_status(route: Route, result: Any) -> int:
 
 def _response_model(route: Route, operation: Operation[..., Any]) -> Any:
     result = operation.result
+    if result == Added | Proposed:
+        return Added
     if route.answers is not None:
         return _named_number(route.answers)
     if route.method == "DELETE" and result == tuple[Item, ...]:
@@ -290,11 +260,13 @@ def _job_shown() -> Any:
 
 
 def _responses(route: Route, operation: Operation[..., Any]) -> dict[int | str, dict[str, Any]]:
-    result = operation.result
-    usual = _usual_status(route, result)
-    is_item = _response_model(route, operation) is Item
+    result = _response_model(route, operation)
+    usual = _usual_status(route, operation.result)
+    is_item = result is Item
     found: dict[int | str, dict[str, Any]] = {}
-    example = example_of(Item if is_item else result, route.answers)
+    example = example_of(
+        Item if is_item else operation.result if result is not Added else Added, route.answers
+    )
     if example is not None:
         found = showing(example, usual, tagged=is_item, placed=route.creates and result is Added)
     if is_item:
@@ -304,7 +276,7 @@ def _responses(route: Route, operation: Operation[..., Any]) -> dict[int | str, 
     if route.creates and result is Added:
         known = {**example_of(Added), "duplicate": True}
         found |= showing(known, 200, _KNOWN, model=Added)
-        if operation.name == "add":
+        if operation.result == Added | Proposed:
             found |= showing(example_of(Proposed), 202, _PROPOSED, model=Proposed)
     return found
 

@@ -37,6 +37,10 @@ class ImportRequest(QueryParameters):
     format: str = Field(
         default=AUTO, description=f"One of: {', '.join(FORMATS)}.", examples=["auto"]
     )
+    consented: bool = Field(
+        default=False,
+        description="The user agrees to every memory in it, sensitive ones included.",
+    )
 
 
 @router.get("/export", response_class=StreamingResponse, responses=LINES)

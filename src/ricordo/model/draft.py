@@ -24,7 +24,13 @@ from ricordo.model.fields import (
     described_fields,
 )
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Source, default_confidence
+from ricordo.model.vocabulary import (
+    GENERAL_THEME,
+    IN_PASSING,
+    MemoryType,
+    Source,
+    default_confidence,
+)
 
 _STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
@@ -185,6 +191,11 @@ class NewMemory:
     def effective_source(self) -> Source:
         """The source; by default explicit, since somebody calls ``add``."""
         return self.source or Source.USER_EXPLICIT
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether somebody wants this kept, and not a program that has heard it in passing."""
+        return self.agent_id is None and self.effective_source not in IN_PASSING
 
     @property
     def effective_confidence(self) -> int:

@@ -203,10 +203,11 @@ class ErasureReceipt(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport(Record):
-    """What an import wrote and skipped, with counted reasons."""
+    """What an import wrote and skipped, with counted reasons; ``proposed`` waits for consent."""
 
     format: str
     added: int = 0
+    proposed: int = 0
     updated: int = 0
     duplicates: int = 0
     restored_rows: int = 0

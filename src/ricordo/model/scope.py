@@ -20,8 +20,8 @@ class Scope:
 
     The user bounds what is read and written. So do the ``categories``, if any: the scope can
     neither read nor write other themes. The rest is stamped on what is written, and names the actor
-    in history. A scope can be narrowed, never widened. ``has_agents_key`` marks an agent even if it
-    has all categories.
+    in history. A scope can be narrowed, never widened. ``is_agent`` marks an agent that has all
+    categories.
 
     ``sharing`` overrides what it may do with shared memories; see :attr:`sharing_right`.
     """
@@ -33,7 +33,7 @@ class Scope:
     actor_id: str | None = None
     role: str | None = None
     categories: frozenset[str] | None = None
-    has_agents_key: bool = False
+    is_agent: bool = False
     sharing: SharingRight | None = None
 
     def __post_init__(self) -> None:
@@ -52,7 +52,12 @@ class Scope:
     @property
     def is_of_an_agent(self) -> bool:
         """Whether an agent acts, not the user or a program of theirs."""
-        return self.has_agents_key or self.is_confined
+        return self.is_agent or self.is_confined
+
+    @property
+    def is_the_users(self) -> bool:
+        """Whether the user or a program of theirs acts, and in no agent's name."""
+        return self.agent_id is None and not self.is_of_an_agent
 
     @property
     def is_confined(self) -> bool:

@@ -32,6 +32,9 @@ class Source(StrEnum):
 ON_PURPOSE: Final = (Source.USER_EXPLICIT, Source.IMPORT, Source.FILE)
 """Sources of memories that somebody stored deliberately."""
 
+IN_PASSING: Final = (Source.CONVERSATION, Source.TOOL_CALL, Source.AUTO_DISCOVERY)
+"""Sources of memories that nobody asked for."""
+
 
 class ToolSet(StrEnum):
     """The named sets of tools."""

@@ -269,12 +269,17 @@ def import_file(
     format: Annotated[
         str, OneOf(IMPORT_FORMATS, about="What the file is.", metavar="NAME")
     ] = "auto",
+    consented: Annotated[
+        bool, Flag(about="The user agrees to every memory in it, sensitive ones included.")
+    ] = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring in a ricordo export, or what another system exported.
 
     Formats: ``auto ricordo mem0 chatgpt claude keyvalue markdown``. The whole file is checked
-    before anything is written. Bringing in the same file again changes nothing.
+    before anything is written. Bringing in the same file again changes nothing. Of what another
+    system remembered, secrets are left out, and what is sensitive or a standing wish is proposed
+    to the user, unless they ``consented``.
 
     Raises:
         ImportFailed: the file cannot be read as what it should be; the message says where.

@@ -1,15 +1,15 @@
 """Memories: adding, reading and changing them; themes and the change feed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Unpack
 
 from ricordo import limits
-from ricordo.model.draft import FIELD_NAMES, Content, DraftFields, NewMemory, draft_schema
+from ricordo.model.draft import Content, DraftFields, NewMemory, draft_schema
 from ricordo.model.fields import Choice, Flag, Integer, Listed, Parsed, Text, Theme
 from ricordo.model.filters import Filters, Order, SortColumn
 from ricordo.model.item import Added, Change, Changes, Item, Lineage
 from ricordo.model.item import Theme as ThemeRecord
+from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.operations.operation import Catalogue
@@ -35,18 +35,6 @@ _DRAFT = Parsed(NewMemory.parse, draft_schema)
 _MERGED = Parsed(NewMemory.parse, Text(limits.MAX_CONTENT_CHARS).schema)
 
 
-def merged(given: Mapping[str, Any]) -> NewMemory:
-    """What several memories become, of the arguments of ``merge``.
-
-    Raises:
-        UnknownField, InvalidValue.
-    """
-    clean = merge.accept(given)
-    draft = {name: value for name, value in clean.items() if name in FIELD_NAMES}
-    content: NewMemory = draft.pop("content")
-    return replace(content, **draft)
-
-
 @memory("POST /v1/memories add_memory", within_categories=True, creates=True)
 def add(
     content: Content,
@@ -57,13 +45,17 @@ def add(
     ] = None,
     reason: Reason = None,
     **draft: Unpack[DraftFields],
-) -> Added:
+) -> Added | Proposed:
     """Remember something.
 
     The same text in the same theme is not written twice; the memory that is there counts as
     recalled. With a ``key``, what had that key is updated. With ``supersedes``, the memory of
     that id is closed and kept as history, and what is not given (theme, type, key, tags,
     importance, pin) is taken from it.
+
+    What an agent says, or comes with the source ``conversation``, ``tool_call`` or
+    ``auto_discovery``, is not what the user asked for: there, secrets are refused, and what is
+    sensitive or a standing wish is not stored but proposed to the user.
 
     Raises:
         InvalidValue: a value is not allowed; the message says what is.

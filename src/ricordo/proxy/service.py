@@ -186,7 +186,7 @@ class ProxyCaller:
     """The authenticated caller. Without a ``user``, memory is off.
 
     ``categories`` are all that the agent may access; None for everything. With ``pass_credentials``
-    the caller's own go to an upstream that has no configured key. With ``has_agents_key`` the
+    the caller's own go to an upstream that has no configured key. With ``is_agent`` the
     caller is an agent.
     """
 
@@ -194,7 +194,7 @@ class ProxyCaller:
     agent: str | None = None
     categories: frozenset[str] | None = None
     pass_credentials: bool = False
-    has_agents_key: bool = False
+    is_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +312,8 @@ class ChatProxy:
         if caller.categories is not None:
             scope["categories"] = caller.categories
         memory = self._memory.user(caller.user, **scope)
-        if caller.has_agents_key:
-            memory = UserMemory(memory.parts, replace(memory.scope, has_agents_key=True))
+        if caller.is_agent:
+            memory = UserMemory(memory.parts, replace(memory.scope, is_agent=True))
         thread = thread_of(headers, first_of_user(request.messages))
         return _Chat(request.wire, memory, thread, request)
 

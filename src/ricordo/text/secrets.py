@@ -182,6 +182,30 @@ _CARD_WORD: Final = lazy_pattern(
     r"\b(?:cards?|carte|tarjeta|cart[aã]o|karte|kreditkarte|kartu)\b|カード|卡|카드", _ANY
 )
 _NEAR: Final = 24
+# What somebody types to get in is a secret, whatever it is called.
+_GET_IN: Final = (
+    r"\bto (?:(?:log|sign|get) ?in(?:to)?|unlock)\b|\buntuk (?:masuk|login|membuka)\b"
+    r"|\bzum (?:einloggen|anmelden|entsperren)\b|\bum \w+ ?(?:einzuloggen|anzumelden|zu entsperren)"
+    r"|\bpara (?:entrar|desbloquear|iniciar sesión)\b"
+    r"|\bpour (?:me connecter|entrer|déverrouiller)\b"
+    r"|入るとき|ログイン|解除する|登录时|解锁时|로그인|잠금|들어갈 때|열 때"
+)
+_TYPE: Final = (
+    r"\bI (?:type|enter|key in)\b|(?<=user )(?:types|enters)\b|\b(?:ketik|mengetik|tippe|tippt)\b"
+    r"|\b(?:escrib[oe]|tecle[oa]|digit[oa]|escrev[oe]|tape)\b|打(?:ち|つ)|入力|输入|輸入|입력|친다|쳐요"
+)
+_HAS_WAY_IN: Final = lazy_pattern(
+    r"log|sign in|get in|unlock|masuk|buka|meld|sperr|entr[ae]r|bloque|sesi|connecter|verrou"
+    r"|入る|ログ|解|登录|로그|잠금|들어|열|geht|öffn|open|abre|ouvre|で[開あ]|开|開"
+)
+_TYPED_TO_GET_IN: Final = lazy_pattern(
+    rf"(?:{_GET_IN})[^.!?。\n]{{0,60}}(?:{_TYPE})[^.!?。\n]*"
+    rf"|(?:{_TYPE})[^.!?。\n]{{0,60}}(?:{_GET_IN})[^.!?。\n]*"
+    r"|\b(?:geht|öffnet|opens?|abre|ouvre|dibuka) (?:\w+ )?(?:mit|with|con|avec|com|dengan)"
+    r" (?:\w+ ){0,2}\d{4,8}\b"
+    r"|\d{4,8}(?:で(?:開|あ)|번?으?로 열|开门|開門|打开)",
+    _ANY,
+)
 _IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _FORM)
 _HAS_LONG_WORD: Final = lazy_pattern(r"\S{14}")
 _HAS_NUMBER: Final = lazy_pattern(r"\d(?:[ .-]?[a-z0-9]){6}", _ANY)
@@ -228,6 +252,8 @@ def without_secrets(text: str) -> str:
 def _by_form(text: str) -> Iterator[Span]:
     if "-----" in text:
         yield from (found.span() for found in _KEY_BLOCK.finditer(text))
+    if _HAS_WAY_IN.search(text):
+        yield from (found.span() for found in _TYPED_TO_GET_IN.finditer(text))
     if _HAS_LONG_WORD.search(text):
         yield from (found.span() for found in _TOKEN.finditer(text))
         yield from (found.span() for found in _RUN.finditer(text) if _is_random(found.group()))

@@ -17,13 +17,10 @@ from ricordo.errors import (
     StorageBusy,
     told_outside,
 )
-from ricordo.formation.agent_notes import propose_if_sensitive
-from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Item, Theme
 from ricordo.model.proposal import Proposed, attributed, other_owner
 from ricordo.model.search import MemoryHit, SearchResults
 from ricordo.model.vocabulary import Status, VectorState
-from ricordo.operations.memories import add
 from ricordo.text.secrets import without_secrets
 from ricordo.tools.tool import Answer
 from ricordo.user_memory import UserMemory
@@ -184,22 +181,14 @@ def _compact(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value or type(value) is int}
 
 
-def added_by_agent(user: UserMemory, /, **given: Any) -> Added | Proposed:
-    """Add a memory, or propose it to the user where it is sensitive.
+def store_note(user: UserMemory, /, **given: Any) -> Answer:
+    """Add a memory, or propose it to the user where it needs their consent.
 
     Raises:
         InvalidValue: a value is not allowed, or it contains a secret.
         CategoryNotAllowed, ScopeWidened: this scope may not write it.
     """
-    add.accept(given)
-    draft = {name: value for name, value in given.items() if name not in ("supersedes", "reason")}
-    proposed = propose_if_sensitive(user.formation, user.scope, NewMemory.parse(draft))
-    return user.add(**given) if proposed is None else proposed
-
-
-def store_note(user: UserMemory, /, **given: Any) -> Answer:
-    """:func:`added_by_agent` as the answer of a tool."""
-    kept = added_by_agent(user, **given)
+    kept = user.add(**given)
     return stored(kept) if isinstance(kept, Added) else proposed(kept)
 
 

@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from ricordo.aio import AsyncUserMemory, in_pool
@@ -64,7 +65,7 @@ class Tools(_Offered):
 
     def __init__(self, user: UserMemory, *sets: str) -> None:
         super().__init__(sets)
-        self._user = user
+        self._user = UserMemory(user.parts, replace(user.scope, is_agent=True))
 
     def call(self, name: str, arguments: Given = None) -> str:
         """Call a tool; what to tell the model, as JSON. A failure is told, too, never raised."""

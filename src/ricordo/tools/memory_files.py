@@ -18,9 +18,14 @@ from ricordo.errors import (
     RicordoError,
     told_outside,
 )
-from ricordo.formation.agent_notes import check_no_secret
+from ricordo.formation import agent_notes
 from ricordo.index.relations import Neighbours
-from ricordo.limits import MAX_FILE_RETRIES, MAX_KEY_CHARS, MAX_MEMORY_FILES
+from ricordo.limits import (
+    MAX_CONTENT_CHARS,
+    MAX_FILE_RETRIES,
+    MAX_KEY_CHARS,
+    MAX_MEMORY_FILES,
+)
 from ricordo.memories import additions, lifecycle
 from ricordo.memories.lifecycle import record_change
 from ricordo.model import checks
@@ -35,6 +40,7 @@ from ricordo.storage.sql import Condition
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
 from ricordo.text.normalise import canonical
+from ricordo.text.secrets import has_secret
 from ricordo.tools import memory_file_text
 from ricordo.tools.answers import hint_of
 from ricordo.tools.memory_file_text import (
@@ -53,6 +59,7 @@ __all__ = ["FileResult", "MemoryFiles"]
 
 FILES_THEME: Final = "memory-files"
 FILE_TAG: Final = "file"
+_AROUND_LINE: Final = " \t#>*-"
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 
 View = ReadTransaction | WriteTransaction
@@ -111,7 +118,7 @@ class FileMemories:
             Conflict: the maximum number of files is reached.
             CategoryNotAllowed: this scope does not include the theme of the files.
         """
-        check_no_secret("file_text", text)
+        self._check_needs_no_consent("file_text", text, "")
         draft = NewMemory(
             content=text,
             theme=FILES_THEME,
@@ -129,6 +136,28 @@ class FileMemories:
             added = additions.add_all(writing, self._scope, [draft], "create", adopts=False)[0]
             self._user.recall.relating.note(writing, [(added.id, text_hash(text))], known, near)
 
+    def _check_needs_no_consent(self, field: str, text: str, before: str) -> None:
+        """Refuse new lines that may not be stored unasked; what needs consent is proposed.
+
+        Raises:
+            InvalidValue: which line it is, and what it holds.
+        """
+        if has_secret(text):  # of several lines, too
+            agent_notes.check_no_secret(field, text)
+        known = {*before.splitlines()}
+        for number, line in enumerate(text.splitlines(), start=1):
+            said = line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS]
+            if line in known or not said:
+                continue
+            note = NewMemory(content=said, theme=FILES_THEME, source=Source.TOOL_CALL)
+            waits = agent_notes.proposed(self._user.formation, self._scope, note)
+            if waits is not None:
+                raise InvalidValue(
+                    field,
+                    f"line {number} needs the user's consent ({', '.join(waits.fields)}):"
+                    f" {waits.status.replace('_', ' ')}. Leave it out",
+                )
+
     def change(self, field: str, key: str, edit: Callable[[str], str], reason: str) -> bool:
         """Apply an edit to a file; False where the text stays the same.
 
@@ -142,7 +171,7 @@ class FileMemories:
             text = edit(read.content)
             if text == read.content:
                 return False
-            check_no_secret(field, text)
+            self._check_needs_no_consent(field, text, read.content)
             try:
                 self._put_text(read, text, reason)
             except Changed:

@@ -120,7 +120,7 @@ class CustomInstructions:
                         type=field.type,
                         key=field.key,
                         theme=THEME,
-                        source=Source.IMPORT,
+                        source=Source.USER_EXPLICIT,
                         created_at=version.at,
                     )
                 )

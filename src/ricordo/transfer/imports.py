@@ -10,6 +10,7 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.formation.service import Formation
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
@@ -54,8 +55,11 @@ def import_file(
     path: Path,
     format_name: str,
     progress: Progress,
+    asked: Formation | None,
 ) -> ImportReport:
-    """Import a file for one user.
+    """Import a file for one user; of another system's, what needs consent is proposed.
+
+    ``asked`` is None where the user has consented.
 
     Raises:
         InvalidValue: no such format.
@@ -76,7 +80,7 @@ def import_file(
     skipped: Counter[str] = Counter()
     rows = _foreign_rows(path, chosen, scope.user_id, skipped)
     with imported_draft(database, open_file, rows) as (draft,):
-        return merge_user(database, scope, draft, chosen, skipped, progress)
+        return merge_user(database, scope, draft, chosen, skipped, progress, asked)
 
 
 def import_store(

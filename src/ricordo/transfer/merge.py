@@ -11,7 +11,9 @@ import sqlalchemy as sa
 
 from ricordo.agent_state.entries import forget_memories
 from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.formation.agent_notes import PROPOSED, proposed
 from ricordo.formation.proposals import add_proposal
+from ricordo.formation.service import Formation
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.additions import add_all, check_times
 from ricordo.memories.lifecycle import plan_lifecycle
@@ -20,7 +22,7 @@ from ricordo.model.item import Added
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
+from ricordo.model.vocabulary import ProposalKind, ProposalState, Source, Status
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage.checkpoints import has_graph
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -68,10 +70,12 @@ def merge_user(
     format_name: str,
     skipped: Counter[str],
     progress: Progress,
+    asked: Formation | None = None,
 ) -> ImportReport:
     """Merge the rows of a draft in batches. Idempotent, so an interrupted import can be repeated.
 
-    ``skipped`` counts what was left out before, by reason.
+    ``skipped`` counts what was left out before, by reason. With ``asked``, what holds a secret is
+    left out, and what needs consent is proposed.
 
     Raises:
         ImportFailed: times that contradict each other; nothing was written.
@@ -88,8 +92,9 @@ def merge_user(
         total += 1
     # Memories come before the conversations that they were said in.
     for batch in _batches(_memories(draft, left, now, Counter()), WRITE_BATCH_ITEMS):
-        outcomes = _merge_memories(database, scope, batch)
-        skipped["older than what is stored"] += len(batch) - len(outcomes)
+        kept = batch if asked is None else _screened(asked, scope, batch, counts, skipped)
+        outcomes = _merge_memories(database, scope, kept)
+        skipped["older than what is stored"] += len(kept) - len(outcomes)
         for one in outcomes:
             counts["added"] += not (one.duplicate or one.updated)
             counts["updated"] += one.updated
@@ -116,6 +121,33 @@ def merge_user(
         **counts,
         skipped={why: count for why, count in sorted(skipped.items()) if count},
     )
+
+
+def _screened(
+    formation: Formation,
+    scope: Scope,
+    batch: Sequence[NewMemory],
+    counts: Counter[str],
+    skipped: Counter[str],
+) -> list[NewMemory]:
+    """What may be stored at once; the rest is proposed or left out, and counted."""
+    kept = []
+    for draft in batch:
+        if draft.effective_source is Source.USER_EXPLICIT:
+            kept.append(draft)
+            continue
+        try:
+            waits = proposed(formation, scope, draft)
+        except InvalidValue:
+            skipped["with a secret"] += 1
+            continue
+        if waits is None:
+            kept.append(draft)
+        elif waits.status == PROPOSED:
+            counts["proposed"] += 1
+        else:
+            skipped["turned down before"] += 1
+    return kept
 
 
 def _batches(values: Iterable[T], at_once: int) -> Iterator[list[T]]:

@@ -75,13 +75,13 @@ def check_whole(scope: Scope, what: str) -> None:
 
 
 def check_speaks_for_user(scope: Scope) -> None:
-    """Refuse to an agent's key what only the user can do: decide proposals, say something
-    themselves, bring in a file. It may propose.
+    """Refuse to an agent what only the user can do: decide proposals, say something themselves,
+    bring in a file. It may propose.
 
     Raises:
-        PermissionMissing: the scope is that of an agent's key.
+        PermissionMissing: the scope is that of an agent's key, or of tools.
     """
-    if scope.has_agents_key:
+    if scope.is_agent:
         raise PermissionMissing("this is for the user to decide, not for an agent's key")
 
 

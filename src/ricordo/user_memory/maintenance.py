@@ -348,9 +348,12 @@ class MaintenanceOperations(UserOperations):
         return exports.export_file(self.database, self.scope.user_id, path)
 
     @implements(describe.import_file)
-    def import_file(self, path: Path, format: str, progress: Progress | None) -> ImportReport:
+    def import_file(
+        self, path: Path, format: str, consented: bool, progress: Progress | None
+    ) -> ImportReport:
         check_speaks_for_user(self.scope)
         # An import is the whole user's: what it brings may name any agent or thread.
         whole = Scope(self.scope.user_id)
         opener, report = self.parts.open_file, progress or no_progress
-        return imports.import_file(self.database, opener, whole, path, format, report)
+        asked = None if consented else self.formation
+        return imports.import_file(self.database, opener, whole, path, format, report, asked)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
+from ricordo.formation import agent_notes
 from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, lifecycle, lookup, replacement
 from ricordo.memories.lifecycle import check_unchanged
@@ -16,6 +17,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
 from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
+from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import Event, VectorState
 from ricordo.operations import memories as describe
@@ -34,8 +36,14 @@ class MemoryOperations(UserOperations):
     """Memories of one user."""
 
     @implements(describe.add)
-    def add(self, content: str, supersedes: int | None, reason: str | None, **draft: Any) -> Added:
+    def add(
+        self, content: str, supersedes: int | None, reason: str | None, **draft: Any
+    ) -> Added | Proposed:
         new = NewMemory(content=content, **draft)
+        if not self._is_asked_for(new):
+            waiting = agent_notes.proposed(self.formation, self.scope, new)
+            if waiting is not None:
+                return waiting
         if supersedes is None:
             return self._add_batch([new], reason)[0]
         added = self._replace([supersedes], new, Event.SUPERSEDE, reason)
@@ -45,7 +53,8 @@ class MemoryOperations(UserOperations):
     @implements(describe.add_many)
     def add_many(self, memories: Sequence[NewMemory], reason: str | None) -> tuple[Added, ...]:
         drafts = [draft.stamped(self.scope) for draft in memories]
-        for draft in drafts:
+        for place, draft in enumerate(drafts):
+            self._check_needs_no_consent(f"memories[{place}]", draft)
             additions.check_times(draft, self.database.clock())
         added: list[Added] = []
         for start in range(0, len(drafts), limits.WRITE_BATCH_ITEMS):
@@ -56,7 +65,16 @@ class MemoryOperations(UserOperations):
     def merge(
         self, ids: Sequence[int], content: NewMemory, reason: str | None, **draft: Any
     ) -> Added:
-        return self._replace(ids, replace(content, **draft), Event.MERGE, reason)
+        merged = replace(content, **draft)
+        self._check_needs_no_consent("content", merged)
+        return self._replace(ids, merged, Event.MERGE, reason)
+
+    def _is_asked_for(self, draft: NewMemory) -> bool:
+        return self.scope.is_the_users and draft.is_asked_for
+
+    def _check_needs_no_consent(self, field: str, draft: NewMemory) -> None:
+        if not self._is_asked_for(draft):
+            agent_notes.check_needs_no_consent(self.formation, field, draft)
 
     def _add_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         added = self._write_batch(drafts, reason)

@@ -12,6 +12,11 @@ my wifi is {HomeNet / k8sRocks2024}
 wifi: {HomeNet password k8sRocks2024}
 the alarm code of the house is {7391}
 I log in with {hunter2}
+{To log in I type purple giraffe walnut}.
+User {types open sesame to get into the flat}
+{Para entrar en mi portátil escribo morado siete puerto, todo en minúsculas}.
+ノートパソコンに{入るときはさぼてんくるみと打ちます}。
+Unsere Haustür {geht mit 3767} und der Rautetaste auf.
 she unlocks the laptop with {Tr0ub4dor&3}
 password: {hunter2}
 Password = {s3cr3t!x}
@@ -87,6 +92,9 @@ NIK saya {3275010101900001}
 """.strip().splitlines()
 
 HARMLESS = """
+I log into GitHub every day and type a lot
+Saya masuk kantor jam 8 dan mengetik laporan
+the shop opens at 1000 and I enter data all day
 the code review is at 9
 my PIN number machine is broken
 order 7391 arrived

@@ -15,6 +15,7 @@ from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.testing import ManualClock
 from ricordo.upkeep.consolidation import Consolidation
 from tests.support.endpoints import FaultyModel
+from tests.support.unasked import stored
 from tests.upkeep.conftest import quietly, upkeep_policy
 
 Verdict = Callable[[str, str], str]
@@ -66,7 +67,7 @@ class Tidied:
     def say(self, content: str, **more: Any) -> int:
         """Store something, an hour later than what was stored before."""
         self.clock.advance(hours=1)
-        return self.me.add(content, **more).id
+        return stored(self.me, content, **more).id
 
     def consolidate(
         self,
