@@ -18,10 +18,10 @@ from ricordo.files.mirror_text import (
     as_written,
 )
 from ricordo.files.sync import Side, SyncedFile, Unreadable, changed_side, looks_accidental
+from ricordo.formation.screening import holds_secret
 from ricordo.model.checks import format_moment
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import MirrorEntry
-from ricordo.text.secrets import has_secret
 
 _VERSION: Final = 1
 _SERIES: Final = re.compile("[0-9a-f]+")
@@ -222,7 +222,7 @@ class _Merge:
         except InvalidValue as problem:
             self.plan.refuse(line, f"cannot be stored: {problem.problem}")
             return None
-        if has_secret(content):
+        if holds_secret(content):
             self.plan.refuse(line, "holds a secret, such as a password or a code: not taken over")
             return None
         return content
