@@ -12,6 +12,7 @@ from bench import (
     imports,
     load,
     pages,
+    plain,
     prompts,
     proxy,
     quality,
@@ -44,6 +45,7 @@ def main() -> None:
     encryption.register(kinds)
     load.register(kinds)
     pages.register(kinds)
+    plain.register(kinds)
     prompts.register(kinds)
     proxy.register(kinds)
     quality.register(kinds)

@@ -146,7 +146,7 @@ class StoreSettings(BaseModel):
         default="",
         description="Parts of the ranking to leave out, with commas: semantic, lexical, names,"
         " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy,"
-        " exact.",
+        " exact, learned.",
     )
     link_min: float = Field(
         default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."
@@ -300,7 +300,7 @@ class StoreSettings(BaseModel):
         description="Tokens of a whole request to a model, its answer included.",
     )
     context_threshold: float = Field(
-        default=0.2,
+        default=0.15,
         ge=0,
         le=1,
         description="How sure a memory must be to be an answer for a prompt to show it.",

@@ -31,7 +31,7 @@ APART: Final = ("adversarial", ABSTENTION)
 USER_PREFIX: Final = "bench:"
 """Before the names of the users, so that a store in use never mixes them with its own."""
 PLAIN: Final = "plain"
-STEPS: Final = ("names", "window", "actor", "date", "thread", "role")
+STEPS: Final = ("names", "window", "actor", "date", "thread", "role", "learned")
 """In the order in which they are added; also what the setting ``ranking_off`` calls them."""
 _OBSERVED_AT_ONCE: Final = 500
 _ROLES: Final = ("user", "assistant", None)

@@ -93,7 +93,10 @@ def test_search_for_people(cli: Cli, known: UserMemory) -> None:
 
 
 def test_nothing_found_is_said_kindly(cli: Cli, words_only: None) -> None:
-    assert cli("search").out == "Nothing found. Everything there is: ricordo list --status any\n"
+    assert (
+        cli("search").out
+        == "Nothing likely found; --threshold 0 shows the rest. Everything there is: ricordo list --status any\n"
+    )
     unsure = cli("search", "quantum", "--threshold", "0.9")
     assert unsure.out == "Nothing found that is 0.9 sure. A lower --threshold shows more.\n"
     said = cli("search-turns", "quantum")

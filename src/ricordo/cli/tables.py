@@ -182,7 +182,7 @@ def nothing_found(everything: str, threshold: float | None) -> str:
     """The message for an empty search result, with the command that lists everything."""
     if threshold is not None:
         return f"Nothing found that is {threshold:g} sure. A lower --threshold shows more."
-    return f"Nothing found. Everything there is: {everything}"
+    return f"Nothing likely found; --threshold 0 shows the rest. Everything there is: {everything}"
 
 
 related_table = table(

@@ -97,7 +97,8 @@ Found = TypeVar("Found", bound=Hit)
 class SearchResults(Record, Generic[Found]):
     """The hits, the best first.
 
-    ``confidence`` is that of the best one, None where nothing was found. ``degraded`` says why the
+    ``confidence`` is that of the best one, also where it is so unlikely that there are no results;
+    None where nothing was found. ``degraded`` says why the
     search used words only, None where it did not. ``timings`` are milliseconds: ``embed_ms`` for
     the query's vector, ``search_ms`` for the rest.
     """

@@ -73,7 +73,8 @@ Query: TypeAlias = Annotated[
     ),
 ]
 Threshold: TypeAlias = Annotated[
-    float | None, Number(0, 1, about="Only what is at least this sure to be an answer: 0 to 1.")
+    float | None,
+    Number(0, 1, about="Only what is at least this sure to be an answer, 0 to 1; 0 for all."),
 ]
 Explain: TypeAlias = Annotated[bool, Flag(about="Show every part of every score.")]
 Agent: TypeAlias = Annotated[

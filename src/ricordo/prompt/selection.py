@@ -30,6 +30,9 @@ from ricordo.text.normalise import content_hash
 _SEARCHED: Final = 30
 """Memories searched per message, before uncertain ones are dropped."""
 
+_SHARE_OF_BEST_MEMORY: Final = 0.5
+_SHARE_OF_BEST_QUOTE: Final = 0.05
+_LEAST_LIKELY_QUOTE: Final = 0.02
 _WITHOUT_PROCEDURES: Final = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 _SPOKEN_ROLES: Final = ("user", "assistant")
 
@@ -128,10 +131,12 @@ class MemorySelector:
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
+        best = max((one.confidence for one in found.ranked), default=0.0)
+        least = _least(threshold, _SHARE_OF_BEST_MEMORY * best)
         sure = [
             Selection(item.without_secrets(), one.confidence, other_owner(item.user_id, user_id))
             for item, one in zip(found.items, found.ranked, strict=True)
-            if one.confidence >= threshold
+            if one.confidence >= least
         ]
         turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window)
         known = (found.confidence, best_turn)
@@ -169,7 +174,7 @@ class MemorySelector:
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
     ) -> tuple[tuple[TurnHit, ...], float | None]:
-        """Earlier turns, where the best is relevant enough: then the following ones often hold the
+        """Earlier turns, where the best is relevant enough: then less likely ones often hold the
         rest of the answer in other words. None for a restricted agent, because turns have no theme.
         """
         if not self._quotes or allowed is not None:
@@ -180,8 +185,15 @@ class MemorySelector:
         )
         spoken = [hit for hit in found if hit.id not in in_window and hit.role in _SPOKEN_ROLES]
         best = max((hit.confidence for hit in spoken), default=None)
-        is_sure = best is not None and best >= threshold
-        return tuple(spoken[: self._quotes]) if is_sure else (), best
+        if best is None or best < threshold:
+            return (), best
+        least = 0.0 if threshold == 0 else max(_LEAST_LIKELY_QUOTE, _SHARE_OF_BEST_QUOTE * best)
+        return tuple([hit for hit in spoken if hit.confidence >= least][: self._quotes]), best
+
+
+def _least(threshold: float, beside_best: float) -> float:
+    """How sure something must be to be shown beside what is surer; 0 shows all."""
+    return 0.0 if threshold == 0 else max(threshold, beside_best)
 
 
 def _limited(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:

@@ -78,7 +78,7 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
                 page = page_of_items(view.connection, where, Sort(), limit, None)
             found = SearchAnswer([item.as_seen_by(user_id) for item in page.items])
         else:
-            found = self.find(user_id, query, limit, wanted, threshold)
+            found = super().answer(user_id, query, limit, wanted, threshold)
         self.count_recalled(found.items)
         return found
 

@@ -24,8 +24,9 @@ PARTS: Final = (
     "relations",
     "fuzzy",
     "exact",
+    "learned",
 )
-"""What can be turned off: the signals and the boosts."""
+"""What can be turned off: the signals, the boosts, and the learned ranking of turns."""
 
 SCORE_DIGITS: Final = 6
 """Scores are compared with this precision; sums of floats depend on their order."""
@@ -39,6 +40,8 @@ EXACT_SHARE: Final = 0.75
 # The weight of the preceding turn, by meaning and by words.
 WINDOW_SEMANTIC: Final = 0.3
 WINDOW_LEXICAL: Final = 0.4
+# Where even the best is less likely, nothing is found.
+LEAST_LIKELY: Final = 0.1
 # Added to the fused score of a turn, which is between 0 and 1.
 ACTOR_BOOST: Final = 0.2
 DATE_BOOST: Final = 0.2
@@ -131,10 +134,14 @@ def fused(
     ``strong`` is the weight of the semantic signal, ``exact`` the share of the query's rare exact
     terms in a candidate.
     """
-    both = _weighed(ranking, semantic, lexical, strong)
+    return with_exact(_weighed(ranking, semantic, lexical, strong), exact)
+
+
+def with_exact(scores: Scores, exact: Scores | None) -> Scores:
+    """Scores that a rare exact term goes before, where a candidate has one."""
     if exact is None or not exact.any():
-        return both
-    return EXACT_SHARE * exact + (1 - EXACT_SHARE) * both
+        return scores
+    return EXACT_SHARE * exact + (1 - EXACT_SHARE) * scores
 
 
 def _weighed(
@@ -165,7 +172,7 @@ class Scale:
 
 _OURS: Final = Scale(even=0.5, slope=10.0)
 _UNKNOWN: Final = Scale(even=0.6, slope=10.0)
-_OUR_MODEL: Final = "ricordo-minilm"
+OUR_MODEL: Final = "ricordo-minilm"
 
 COVERAGE_EVEN: Final = 0.8
 COVERAGE_SLOPE: Final = 6.0
@@ -176,7 +183,7 @@ def confidence_of(cosine: float | None, coverage: float, model: str | None) -> f
     by_words = _logistic((coverage - COVERAGE_EVEN) * COVERAGE_SLOPE) if coverage > 0 else 0.0
     if cosine is None:
         return round(by_words, 4)
-    scale = _OURS if model is not None and model.startswith(_OUR_MODEL) else _UNKNOWN
+    scale = _OURS if model is not None and model.startswith(OUR_MODEL) else _UNKNOWN
     by_meaning = _logistic((cosine - scale.even) * scale.slope)
     return round(1 - (1 - by_meaning) * (1 - by_words), 4)
 

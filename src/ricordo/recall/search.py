@@ -20,6 +20,8 @@ from ricordo.recall.candidates import (
     SearchedRows,
 )
 from ricordo.recall.ranking import (
+    LEAST_LIKELY,
+    OUR_MODEL,
     SCORE_DIGITS,
     Ranking,
     Scores,
@@ -73,6 +75,7 @@ class Ranked:
     exact: float
     fused: float
     boosts: Mapping[str, float]
+    weighed: float
 
     @property
     def id(self) -> int:
@@ -88,11 +91,13 @@ class SearchAnswer(Generic[Found]):
     ranked: Sequence[Ranked] = ()
     question: Question | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    left_out: float | None = None
+    """The confidence of the best where nothing was likely."""
 
     @property
     def confidence(self) -> float | None:
         """That of the best one."""
-        return self.ranked[0].confidence if self.ranked else None
+        return self.ranked[0].confidence if self.ranked else self.left_out
 
     @property
     def degraded(self) -> str | None:
@@ -155,8 +160,26 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     def answer(
         self, user_id: str, query: str, limit: int, wanted: Wanted, threshold: float | None
     ) -> SearchAnswer[Found]:
-        """Like :meth:`find`, for a user or an agent who sees the results."""
-        return self.find(user_id, query, limit, wanted, threshold)
+        """Like :meth:`find`, for a user or an agent who sees the results: without a threshold,
+        nothing where even the best is unlikely.
+        """
+        found = self.find(user_id, query, limit, wanted, threshold)
+        if threshold is not None or self._is_likely(found):
+            return found
+        return replace(found, items=(), ranked=(), left_out=found.confidence)
+
+    def _is_likely(self, found: SearchAnswer[Found]) -> bool:
+        """Whether an answer may be among them: something is near, has the words, or was learned to
+        be one. Of others' vectors we do not know it.
+        """
+        model = None if found.question is None else found.question.embedding.model
+        if model is None or not model.model.startswith(OUR_MODEL):
+            return True
+        return any(
+            one.confidence >= LEAST_LIKELY
+            or confidence_of(one.cosine, one.coverage, model.model) >= LEAST_LIKELY
+            for one in found.ranked
+        )
 
     def find(
         self,
@@ -205,10 +228,16 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         lexical = None if found.words is None else normalised(found.words)
         base = fused(self._ranking, semantic, lexical, strength(found.cosines), found.exact)
         boosted, boosts = self._boosted(view, user_id, question, rows, base.tolist())
-        scores = [round(score, SCORE_DIGITS) for score in boosted]
+        chances = None
+        if self._is_learned(question, found):
+            chances = self._chances(question, found, base, boosted, boosts)
+        weighed = boosted if chances is None else chances.tolist()
+        scores = [round(score, SCORE_DIGITS) for score in weighed]
         model = question.embedding.model
 
         def sure(place: int) -> float:
+            if chances is not None:
+                return round(scores[place], PART_DIGITS)
             cosine, share = _at(found.cosines, place), float(found.coverage[place])
             if self.evidence_digits is not None:
                 cosine = None if cosine is None else round(cosine, self.evidence_digits)
@@ -234,6 +263,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 exact=float(found.exact[place]),
                 fused=float(base[place]),
                 boosts=boosts[place],
+                weighed=boosted[place],
             )
             for place in islice(kept, limit)
         ]
@@ -245,6 +275,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             "terms": {term: _shown(weight) for term, weight in answer.weights.items()},
             "fused": _shown(one.fused),
             "boosts": {name: _shown(share) for name, share in one.boosts.items()},
+            "weighed": _shown(one.weighed),
         }
 
     def _speakers(
@@ -265,6 +296,21 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         base: Sequence[float],
     ) -> tuple[list[float], list[dict[str, float]]]:
         """The scores of rows from their fused ones, and the boosts of each."""
+
+    def _is_learned(self, question: Question, found: Candidates) -> bool:
+        """Whether :meth:`_chances` ranks them, not the scores."""
+        return False
+
+    def _chances(
+        self,
+        question: Question,
+        found: Candidates,
+        fused: Scores,
+        scores: Sequence[float],
+        boosts: Sequence[Mapping[str, float]],
+    ) -> Scores:
+        """The learned probability of each."""
+        raise NotImplementedError
 
     @abstractmethod
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Found]:

@@ -10,13 +10,17 @@ from ricordo.index.user_index import TurnIndex
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
 from ricordo.model.search import Signals, TurnHit
-from ricordo.recall.candidates import Question, SearchedRows
+from ricordo.recall.candidates import Candidates, Question, SearchedRows
+from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     ACTOR_BOOST,
     DATE_BOOST,
+    OUR_MODEL,
     ROLE_BOOST,
     THREAD_BEST,
     THREAD_SHARE,
+    Scores,
+    with_exact,
 )
 from ricordo.recall.search import PART_DIGITS, Ranked, Search
 from ricordo.recall.supersession import superseded_statements
@@ -26,12 +30,15 @@ from ricordo.storage.threads import SaidTurn, speakers, turns_by_id
 from ricordo.text.dates import named_times
 
 _USER_ROLE: Final = "user"
+_FEWEST_LEARNED: Final = 30
 _COLUMNS: Final = (
     turns.c.id,
     turns.c.thread_id,
     turns.c.actor,
     turns.c.role,
     turns.c.at.label("moment"),
+    turns.c.position,
+    sa.func.length(turns.c.content).label("length"),
 )
 
 
@@ -91,6 +98,24 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
                 boosts[place]["thread"] = THREAD_SHARE * support[thread]
                 scores[place] += boosts[place]["thread"]
         return scores, boosts
+
+    def _is_learned(self, question: Question, found: Candidates) -> bool:
+        """It was learned with our own vectors, from conversations that are not short."""
+        model = question.embedding.model
+        is_ours = model is not None and model.model.startswith(OUR_MODEL)
+        is_enough = found.meaning is not None and len(found.rows) >= _FEWEST_LEARNED
+        return is_ours and is_enough and self._ranking.uses("learned")
+
+    def _chances(
+        self,
+        question: Question,
+        found: Candidates,
+        fused: Scores,
+        scores: Sequence[float],
+        boosts: Sequence[Mapping[str, float]],
+    ) -> Scores:
+        chances = ranker().chances(features(question, found, fused, scores, boosts))
+        return with_exact(chances, found.exact)
 
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[SaidTurn]:
         found = turns_by_id(view.connection, user_id, [one.id for one in best])

@@ -1,0 +1,121 @@
+"""The learned ranking of turns: how likely each candidate answers the question.
+
+A net of two layers over what the search knows of every candidate. ``training/ranker`` has the
+recipe. Its probability is the confidence of a hit.
+"""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import resources
+from typing import Any, Final
+
+import numpy as np
+
+from ricordo.recall.candidates import Candidates, Question
+from ricordo.recall.ranking import SCORE_DIGITS, THREAD_SHARE, Scores
+
+FEATURES: Final = (
+    *("cosine", "meaning", "below_best_cosine", "below_best_meaning", "words", "coverage"),
+    *("exact", "words_of_best", "cosine_rank", "meaning_rank", "words_rank", "actor", "one_person"),
+    *("date", "thread", "length", "cosine_before", "cosine_after", "words_before", "fused"),
+    *("score", "below_best_score", "score_rank", "best_cosine", "best_coverage", "terms"),
+    *("best_meaning", "cosine_deviation", "cosine_gap"),
+)
+_SCORE: Final = FEATURES.index("score")
+_LEAST: Final = 1e-6
+_LEAST_DEVIATION: Final = 1e-3
+_MOST_DEVIATIONS: Final = 3.0
+_WORDS_SCALE: Final = 2.0
+
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.floating[Any]]]
+
+
+def features(
+    question: Question,
+    found: Candidates,
+    fused: Scores,
+    scores: Sequence[float],
+    boosts: Sequence[Mapping[str, float]],
+) -> Matrix:
+    """A row for each candidate, in the order of :data:`FEATURES`."""
+    assert found.cosines is not None and found.meaning is not None
+    rows, count = found.rows, len(found.rows)
+    cosine = np.maximum(found.cosines.astype(np.float64), -1.0)
+    meaning = found.meaning.astype(np.float64)
+    words = np.zeros(count) if found.words is None else found.words.astype(np.float64)
+    score = np.array(scores)
+    whole = max(sum(found.weights.values()), _LEAST) * _WORDS_SCALE
+    places = {(row.thread_id, row.position): place for place, row in enumerate(rows)}
+    before = [places.get((row.thread_id, row.position - 1)) for row in rows]
+    after = [places.get((row.thread_id, row.position + 1)) for row in rows]
+    nearest = np.sort(cosine)
+    gap = nearest[-2] - nearest[-1] if count > 1 else 0.0
+    thread = np.array([added.get("thread", 0.0) for added in boosts]) / THREAD_SHARE
+    each = np.ones(count)
+    columns = (
+        *(cosine, meaning, cosine - cosine.max(), meaning - meaning.max()),
+        *(words / whole, found.coverage, found.exact, words / max(words.max(), _LEAST)),
+        *(_by_rank(cosine), _by_rank(meaning), _by_rank(words)),
+        np.array([added.get("actor", 0.0) > 0 for added in boosts]),
+        each * (len(question.people) == 1),
+        np.array([added.get("date", 0.0) > 0 for added in boosts]),
+        *(thread, np.log([max(row.length, 1) for row in rows])),
+        *(_of(cosine, before), _of(cosine, after), _of(words, before) / whole),
+        *(fused, score, score - score.max(), _by_rank(score)),
+        *(each * cosine.max(), each * found.coverage.max(), each * np.log1p(len(question.terms))),
+        *(each * meaning.max(), (cosine - cosine.mean()) / (cosine.std() + _LEAST_DEVIATION)),
+        each * gap,
+    )
+    return np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
+
+
+def _by_rank(scores: Scores) -> Scores:
+    """1 for the best, 1/2 for the next, and so on."""
+    order = np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
+    ranks = np.empty(len(scores))
+    ranks[order] = 1 / np.arange(1, len(scores) + 1)
+    return ranks
+
+
+def _of(scores: Scores, places: Sequence[int | None]) -> Scores:
+    return np.array([0.0 if place is None else scores[place] for place in places])
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """The weights: features are scaled, pass a layer of ``tanh`` and are summed up with the score,
+    which keeps the order where the net has seen nothing like it.
+    """
+
+    mean: Scores
+    deviation: Scores
+    first: Matrix
+    first_bias: Scores
+    last: Scores
+    last_bias: float
+    score_weight: float
+
+    def chances(self, given: Matrix) -> Scores:
+        """The probability of each candidate to be an answer."""
+        scaled = np.clip((given - self.mean) / self.deviation, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
+        evidence = np.tanh(scaled @ self.first + self.first_bias) @ self.last + self.last_bias
+        evidence = evidence + self.score_weight * given[:, _SCORE]
+        chances: Scores = 1 / (1 + np.exp(-evidence))
+        return chances
+
+
+@functools.cache
+def ranker() -> Ranker:
+    read: dict[str, Any] = json.loads(
+        resources.files(__package__).joinpath("ranker.json").read_text("utf-8")
+    )
+    assert read["features"] == list(FEATURES)
+    return made_of(read)
+
+
+def made_of(weights: Mapping[str, Any]) -> Ranker:
+    given: dict[str, Any] = {field.name: weights[field.name] for field in fields(Ranker)}
+    lists = {name: np.array(value) for name, value in given.items() if isinstance(value, list)}
+    return Ranker(**{**given, **lists})

@@ -1,0 +1,109 @@
+"""The learned ranking of turns, and what a search answers where nothing is likely."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from ricordo import UserMemory
+from ricordo.index.embedders import QueryVector
+from ricordo.recall.candidates import Candidates, Question
+from ricordo.recall.ranker import FEATURES, features, ranker
+from ricordo.wiring import open_memory
+
+pytestmark = pytest.mark.requirement("recall.learned")
+
+
+class Row(NamedTuple):
+    id: int
+    thread_id: str
+    position: int
+    length: int
+
+
+SAID = (
+    "We went to the lake on Sunday.",
+    "My sister Carolina moved to Turin in May.",
+    "The boiler makes a strange noise again.",
+    "I am learning the cello, lessons are on Wednesdays.",
+)
+
+
+@pytest.fixture
+def ana() -> Iterator[UserMemory]:
+    with open_memory(":memory:", run_jobs=False) as memory:
+        ana = memory.user("ana")
+        small_talk = [f"Nothing new on day {day}, it rained and we stayed in." for day in range(40)]
+        said = [*small_talk, *SAID]
+        ana.observe([{"role": "user", "content": text} for text in said], thread="t")
+        ana.add_many(["User plays the cello.", "User is allergic to peanuts."])
+        yield ana
+
+
+def candidates(cosines: list[float]) -> Candidates:
+    near = np.array(cosines)
+    rows = [Row(place, "t", place, 40) for place in range(len(near))]
+    none = np.zeros(len(near))
+    return Candidates(rows, near, near, None, none, none, {})
+
+
+def chances(cosines: list[float]) -> np.ndarray:  # type: ignore[type-arg]
+    found = candidates(cosines)
+    question = Question("where?", ["where"], QueryVector(None, None))
+    given = features(question, found, found.cosines, cosines, [{} for _ in cosines])  # type: ignore[arg-type]
+    assert given.shape == (len(cosines), len(FEATURES))
+    return ranker().chances(given)
+
+
+def test_a_nearer_turn_is_likelier() -> None:
+    found = chances([0.7, 0.4, 0.1])
+    assert found[0] > found[1] > found[2]
+    assert ((found > 0) & (found < 1)).all()
+    assert chances([0.7, 0.1])[0] > chances([0.2, 0.1])[0]
+
+
+def test_neighbours_are_seen_by_thread_and_position() -> None:
+    found = candidates([0.5, 0.3])
+    apart = replace(found, rows=[found.rows[0], found.rows[1]._replace(thread_id="u")])
+    before = FEATURES.index("cosine_before")
+    question = Question("where?", ["where"], QueryVector(None, None))
+    near, far = (
+        features(question, one, one.cosines, [0.5, 0.3], [{}, {}])  # type: ignore[arg-type]
+        for one in (found, apart)
+    )
+    assert (near[1, before], far[1, before]) == (0.5, 0.0)
+
+
+def test_the_probability_is_the_confidence_and_the_score(ana: UserMemory) -> None:
+    found = ana.search_turns("Where does Carolina live?")
+    assert "Turin" in found[0].content_snippet
+    assert found.confidence == found[0].confidence == pytest.approx(found[0].score, abs=1e-4)
+    assert all(0 <= hit.score <= 1 for hit in found)
+
+
+@pytest.mark.requirement("recall.nothing")
+@pytest.mark.parametrize("query", ["zzzxqv", "How many satellites does Saturn have?"])
+def test_nothing_is_an_answer(ana: UserMemory, query: str) -> None:
+    for search in (ana.search, ana.search_turns):
+        found = search(query)
+        assert len(found) == 0
+        assert found.confidence is not None and found.confidence < 0.1
+        assert len(search(query, threshold=0)) > 0  # the rest can be seen
+    assert ana.query(None, query).bullets == ()
+
+
+@pytest.mark.requirement("recall.nothing")
+def test_what_is_likely_brings_the_less_likely_too(ana: UserMemory) -> None:
+    assert len(ana.search_turns("Which instrument do I play?", limit=20)) == 20
+
+
+def test_of_a_short_conversation_the_scores_decide() -> None:
+    with open_memory(":memory:", run_jobs=False) as memory:
+        ana = memory.user("ana")
+        ana.observe([{"role": "user", "content": text} for text in SAID], thread="t")
+        found = ana.search_turns("Which instrument do I play?", explain=True)
+        assert "cello" in found[0].content_snippet
+        assert found[0].explanation is not None
+        assert found[0].explanation["weighed"] == pytest.approx(found[0].score, abs=1e-4)
