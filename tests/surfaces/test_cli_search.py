@@ -92,11 +92,17 @@ def test_search_for_people(cli: Cli, known: UserMemory) -> None:
         assert said in parts
 
 
+@pytest.mark.requirement("recall.nothing")
+def test_what_is_unlikely_is_not_shown_unasked(cli: Cli) -> None:
+    for text in ("Plays the cello", "Is allergic to peanuts"):
+        cli("add", text)
+    asked = ("search", "How many satellites does Saturn have?")
+    assert cli(*asked).out == "Nothing likely was found. What is nearest: --threshold 0\n"
+    assert "cello" in cli(*asked, "--threshold", "0").out
+
+
 def test_nothing_found_is_said_kindly(cli: Cli, words_only: None) -> None:
-    assert (
-        cli("search").out
-        == "Nothing likely found; --threshold 0 shows the rest. Everything there is: ricordo list --status any\n"
-    )
+    assert cli("search").out == "Nothing found. Everything there is: ricordo list --status any\n"
     unsure = cli("search", "quantum", "--threshold", "0.9")
     assert unsure.out == "Nothing found that is 0.9 sure. A lower --threshold shows more.\n"
     said = cli("search-turns", "quantum")

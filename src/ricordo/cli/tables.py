@@ -137,13 +137,16 @@ def _hit_text(hit: "MemoryHit") -> str:
     return attributed(_snippet(hit), hit.owner_id, hit.type)
 
 
+_UNLIKELY: Final = "Nothing likely was found. What is nearest: --threshold 0"
+
+
 def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
     """Search results, one per row, followed by the parts of the score if they are known.
 
     Without a query there are times in place of scores.
     """
     if not found.results:
-        return nothing
+        return nothing if found.confidence is None else _UNLIKELY
     if found.confidence is None:
         rows = [
             [str(hit.id), hit.theme, moment_text(hit.created_at), _hit_text(hit)] for hit in found
@@ -159,7 +162,7 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
 
 def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
     if not found.results:
-        return nothing
+        return nothing if found.confidence is None else _UNLIKELY
     headings = ["Thread", "Score", "Confidence", "At (UTC)", "Who", "Said"]
     rows = [
         row
@@ -182,7 +185,7 @@ def nothing_found(everything: str, threshold: float | None) -> str:
     """The message for an empty search result, with the command that lists everything."""
     if threshold is not None:
         return f"Nothing found that is {threshold:g} sure. A lower --threshold shows more."
-    return f"Nothing likely found; --threshold 0 shows the rest. Everything there is: {everything}"
+    return f"Nothing found. Everything there is: {everything}"
 
 
 related_table = table(
