@@ -241,3 +241,17 @@ def test_a_key_is_checked_by_standard_input_or_the_environment(
     for given in (("revoke", "aaaaaaaaaaaa"), ("show", "aaaaaaaaaaaa")):
         ran = cli("keys", *given, "--json")
         assert (ran.code, ran.error["error"]) == (3, "KeyNotFound")
+
+
+@pytest.mark.requirement("recall.vectors-wanting")
+def test_an_import_makes_its_vectors(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RICORDO_URL", sqlite_url)
+    monkeypatch.setenv("RICORDO_EMBEDDING_PROVIDER", "local")
+    notes = tmp_path / "notes.md"
+    notes.write_text("- Plays the cello\n- Keeps two cats\n", encoding="utf-8")
+    assert ricordo("import", str(notes)).code == 0
+    assert ricordo("embeddings", "status", "--json").json["pending"] == 0
+    refused = ricordo("import", str(notes), "--all-users", "--consented")
+    assert (refused.code, "needs none" in refused.err) == (2, True)

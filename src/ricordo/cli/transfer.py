@@ -1,5 +1,6 @@
 """Files: ``export``, ``import``, ``mirror`` and ``init``."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from ricordo.cli.options import (
 )
 from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
 from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
-from ricordo.errors import InvalidValue, RicordoError
+from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
 from ricordo.operations import maintenance as describe
 
 if TYPE_CHECKING:
@@ -68,17 +69,28 @@ def import_file(
     """Bring in a ricordo export, or what another system exported.
 
     Formats: auto, ricordo, mem0, chatgpt, claude, keyvalue, markdown. The whole file is checked
-    before anything is written. The same file again changes nothing.
+    before anything is written. The same file again changes nothing. The vectors of what it
+    brings are made before it ends; with --all-users that is left to the service or a worker.
 
     Example: ricordo import conversations.json --format chatgpt
     """
     if all_users and given.pop("format", "auto") not in _OF_ALL_USERS:
         raise InvalidValue("format", "--all-users takes a ricordo export only")
-    with (
-        progress_bar("Importing", wanted=not owner.as_json) as progress,
-        open_store(owner) if all_users else open_user(owner) as target,
-    ):
-        report = target.import_file(**given, progress=progress)
+    if all_users and given.pop("consented", False):
+        raise InvalidValue("consented", "a ricordo export needs none; leave it out")
+    wanted = not owner.as_json
+    if all_users:
+        with progress_bar("Importing", wanted=wanted) as progress, open_store(owner) as store:
+            report = store.import_file(**given, progress=progress)
+    else:
+        with open_user(owner) as user:
+            with progress_bar("Importing", wanted=wanted) as progress:
+                report = user.import_file(**given, progress=progress)
+            with (
+                progress_bar("Making vectors", wanted=wanted) as progress,
+                contextlib.suppress(EmbeddingError, InvalidInput),  # a job tries again
+            ):
+                user.fill_embeddings(progress=progress)
     answer(owner.as_json, report, _summary)
 
 

@@ -87,6 +87,8 @@ class Candidates:
     coverage: Scores
     exact: Scores
     weights: Mapping[str, float]
+    lacks_vectors: bool = False
+    """Most of what is searched has no vector of this model yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,7 @@ class CandidateSource:
             coverage=np.minimum(coverage, 1.0),
             exact=exact,
             weights=weights,
+            lacks_vectors=cosines is not None and _lacks_vectors(indexes),
         )
 
     def _words(self, user_index: UserIndex, weights: Mapping[str, float]) -> Scores:
@@ -353,6 +356,7 @@ class CandidateSource:
             coverage=np.array(shares),
             exact=np.array(exact),
             weights={term: weight for term, weight in terms.weights.items() if term in seen},
+            lacks_vectors=bool(ids) and meant.vector is not None and not near,
         )
 
     def _matches(
@@ -430,6 +434,12 @@ def _floored(cosines: Scores, precision: Any) -> Scores | None:
         return None
     floored: Scores = np.where(compared, cosines, cosines[compared].min()).astype(precision)
     return floored
+
+
+def _lacks_vectors(indexes: Sequence[UserIndex]) -> bool:
+    alive = sum(int(one.alive.sum()) for one in indexes)
+    compared = sum(int((one.alive & one.with_vector).sum()) for one in indexes)
+    return compared * 2 < alive
 
 
 def _per_index(indexes: Sequence[UserIndex], rows: Any) -> list[Any]:

@@ -47,6 +47,7 @@ Wanted = TypeVar("Wanted")  # the filter
 Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
+_WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
 
@@ -91,6 +92,7 @@ class SearchAnswer(Generic[Found]):
     ranked: Sequence[Ranked] = ()
     question: Question | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    without_vectors: str | None = None
     left_out: float | None = None
     """The confidence of the best where nothing was likely."""
 
@@ -101,7 +103,9 @@ class SearchAnswer(Generic[Found]):
 
     @property
     def degraded(self) -> str | None:
-        return None if self.question is None else self.question.embedding.problem
+        if self.question is None:
+            return None
+        return self.question.embedding.problem or self.without_vectors
 
 
 class Search(ABC, Generic[Wanted, Found, HitType]):
@@ -209,7 +213,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             found = self._candidates.gather(view.connection, searched, question, limit)
             best = self._best(view, user_id, question, found, limit, threshold)
             items = self._read(view, user_id, best)
-        return SearchAnswer(items, best, question, found.weights)
+        lacks = _WITHOUT_VECTORS if found.lacks_vectors else None
+        return SearchAnswer(items, best, question, found.weights, without_vectors=lacks)
 
     def _best(
         self,

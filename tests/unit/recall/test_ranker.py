@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -107,3 +108,15 @@ def test_of_a_short_conversation_the_scores_decide() -> None:
         assert "cello" in found[0].content_snippet
         assert found[0].explanation is not None
         assert found[0].explanation["weighed"] == pytest.approx(found[0].score, abs=1e-4)
+
+
+@pytest.mark.requirement("recall.vectors-wanting")
+def test_a_search_says_that_most_vectors_are_wanting(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("\n".join(f"- {text}" for text in SAID), encoding="utf-8")
+    with open_memory(":memory:", run_jobs=False) as memory:
+        ana = memory.user("ana")
+        ana.import_file(path, consented=True)
+        assert "not made yet" in str(ana.search("cello").degraded)
+        ana.fill_embeddings()
+        assert ana.search("cello").degraded is None
