@@ -33,6 +33,7 @@ from ricordo.recall.ranking import (
 )
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
+from ricordo.text.languages import guess
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
@@ -48,6 +49,7 @@ Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
 _WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
+_KNOWN_LANGUAGES: Final = ("en", None)
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
 
@@ -174,10 +176,13 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 
     def _is_likely(self, found: SearchAnswer[Found]) -> bool:
         """Whether an answer may be among them: something is near, has the words, or was learned to
-        be one. Of others' vectors we do not know it.
+        be one. Of others' vectors, and of languages that ours does not know, we cannot tell.
         """
-        model = None if found.question is None else found.question.embedding.model
-        if model is None or not model.model.startswith(OUR_MODEL):
+        question = found.question
+        model = None if question is None else question.embedding.model
+        if question is None or model is None or not model.model.startswith(OUR_MODEL):
+            return True
+        if guess(question.text) not in _KNOWN_LANGUAGES:
             return True
         return any(
             one.confidence >= LEAST_LIKELY

@@ -96,6 +96,13 @@ def test_nothing_is_an_answer(ana: UserMemory, query: str) -> None:
 
 
 @pytest.mark.requirement("recall.nothing")
+def test_of_other_languages_it_cannot_be_told(ana: UserMemory) -> None:
+    found = ana.search("Wie viele Monde hat der Planet Saturn?")
+    assert len(found) == 2
+    assert found.confidence is not None and found.confidence < 0.1
+
+
+@pytest.mark.requirement("recall.nothing")
 def test_what_is_likely_brings_the_less_likely_too(ana: UserMemory) -> None:
     assert len(ana.search_turns("Which instrument do I play?", limit=20)) == 20
 
