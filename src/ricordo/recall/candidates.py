@@ -328,6 +328,7 @@ class CandidateSource:
             stored = {row_id: set(matches.terms_by_id[row_id].split()) for row_id in words}
         near: dict[int, float] = {}
         meant = question.embedding
+        lacks_vectors = False
         if self._ranking.uses("semantic") and meant.vector is not None and meant.model is not None:
             found = self._search.nearest(
                 connection,
@@ -338,6 +339,7 @@ class CandidateSource:
                 self._ranking.candidates,
             )
             near = dict(found)
+            lacks_vectors = not near
         facts = _facts(connection, searched, sorted({*words, *near}))
         ids = sorted(facts)
         cosines = np.array([near.get(one, NOT_COMPARED) for one in ids]) if near else None
@@ -356,7 +358,7 @@ class CandidateSource:
             coverage=np.array(shares),
             exact=np.array(exact),
             weights={term: weight for term, weight in terms.weights.items() if term in seen},
-            lacks_vectors=bool(ids) and meant.vector is not None and not near,
+            lacks_vectors=lacks_vectors and bool(ids),
         )
 
     def _matches(
