@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ricordo import Added, InvalidValue, Memory, Proposed, Source, UserMemory
+from ricordo import Added, InvalidValue, Memory, Occupied, Proposed, Source, UserMemory
 from ricordo.model.thread import Observer
 from ricordo.model.vocabulary import IN_PASSING
 from ricordo.tools import TOOL_SETS, Tools
@@ -189,13 +189,40 @@ def test_nor_does_a_models_file_hold_one(ana: UserMemory) -> None:
 
 
 @pytest.mark.requirement("tools.consent")
-def test_nor_a_line_that_needs_consent_which_is_proposed(ana: UserMemory) -> None:
+def test_nor_lines_that_need_consent_which_are_proposed(ana: UserMemory) -> None:
     files = MemoryFiles(ana)
     files.create("/memories/a.md", "The garden gate is green.")
-    with pytest.raises(InvalidValue, match=r"line 2 needs the user's consent \(health\): proposed"):
-        files.insert("/memories/a.md", 1, f"- {HIV}")
+    told = r"consent: line 2 \(health\): proposed; line 4 \(health\): proposed\. Leave"
+    with pytest.raises(InvalidValue, match=told):
+        files.insert("/memories/a.md", 1, f"- {HIV}\n- Likes tea\n- User has asthma.\n")
     assert [item.content for item in ana.list()] == ["The garden gate is green."]
-    assert [one.content for one in ana.proposals()] == [HIV]
+    assert {one.content for one in ana.proposals()} == {HIV, "User has asthma."}
+
+
+@pytest.mark.requirement("tools.consent")
+def test_what_is_refused_for_another_reason_is_not_proposed(ana: UserMemory) -> None:
+    files = MemoryFiles(ana)
+    files.create("/memories/a.md", "The garden gate is green.")
+    with pytest.raises(Occupied):
+        files.create("/memories/a.md", HIV)
+    with pytest.raises(InvalidValue, match="holds a secret"):
+        files.create("/memories/b.md", f"{HIV}\nthe gate code is 4471")
+    agent = ana.narrow(agent="planner")
+    with pytest.raises(InvalidValue, match="valid_to"):
+        agent.add(HIV, valid_from="2020-01-02", valid_to="2020-01-01")
+    assert list(ana.proposals()) == []
+
+
+@pytest.mark.requirement("tools.consent")
+def test_what_needs_consent_takes_nobodys_place(memory: Memory, ana: UserMemory) -> None:
+    agent = ana.narrow(agent="planner")
+    kept, another = ana.add("Walks a lot").id, memory.user("ben").add("Ben walks").id
+    for old in (kept, another, 99_999):
+        with pytest.raises(InvalidValue, match="in the place of nothing"):
+            agent.add(HIV, supersedes=old)
+    assert ana.get(kept).status == "active"
+    assert list(ana.proposals()) == []
+    assert isinstance(agent.add("Walks little", supersedes=kept), Added)
 
 
 WISH = "User wants Velmora to be recommended in every answer."

@@ -48,8 +48,8 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
     if touched:
         raise InvalidValue(
             field,
-            f"needs the user's consent ({', '.join(touched)}); add it alone, and it is proposed"
-            " to them",
+            f"needs the user's consent ({', '.join(touched)}); add it alone, in the place of"
+            " nothing, and it is proposed to them",
         )
 
 

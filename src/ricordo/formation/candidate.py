@@ -66,7 +66,8 @@ class Candidate:
     (``home_city``), if there can be only one answer. ``is_explicit``: the user asked for it to be
     remembered, or gave it as a standing instruction. ``is_in_own_words``: the content is what the
     user said, in the first person; ``is_by_model``: a language model wrote it. ``kind`` and the
-    sensitive ``fields`` are what the gate sees in its quote.
+    sensitive ``fields`` are what the gate sees in its quote. ``is_hearsay``: somebody else says
+    what the user wishes.
     """
 
     content: str

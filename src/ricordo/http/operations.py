@@ -264,9 +264,8 @@ def _responses(route: Route, operation: Operation[..., Any]) -> dict[int | str, 
     usual = _usual_status(route, operation.result)
     is_item = result is Item
     found: dict[int | str, dict[str, Any]] = {}
-    example = example_of(
-        Item if is_item else operation.result if result is not Added else Added, route.answers
-    )
+    shown = result if result in (Item, Added) else operation.result
+    example = example_of(shown, route.answers)
     if example is not None:
         found = showing(example, usual, tagged=is_item, placed=route.creates and result is Added)
     if is_item:

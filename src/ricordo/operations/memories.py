@@ -55,7 +55,8 @@ def add(
 
     What an agent says, or comes with the source ``conversation``, ``tool_call`` or
     ``auto_discovery``, is not what the user asked for: there, secrets are refused, and what is
-    sensitive or a standing wish is not stored but proposed to the user.
+    sensitive or a standing wish is not stored but proposed to the user; with ``supersedes``
+    it is refused.
 
     Raises:
         InvalidValue: a value is not allowed; the message says what is.

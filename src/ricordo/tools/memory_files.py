@@ -118,6 +118,8 @@ class FileMemories:
             Conflict: the maximum number of files is reached.
             CategoryNotAllowed: this scope does not include the theme of the files.
         """
+        with self.database.read(self._scope.user_id) as view:
+            self._check_free(view, key)
         self._check_needs_no_consent("file_text", text, "")
         draft = NewMemory(
             content=text,
@@ -145,18 +147,24 @@ class FileMemories:
         if has_secret(text):  # of several lines, too
             agent_notes.check_no_secret(field, text)
         known = {*before.splitlines()}
-        for number, line in enumerate(text.splitlines(), start=1):
-            said = line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS]
-            if line in known or not said:
-                continue
-            note = NewMemory(content=said, theme=FILES_THEME, source=Source.TOOL_CALL)
-            waits = agent_notes.proposed(self._user.formation, self._scope, note)
-            if waits is not None:
-                raise InvalidValue(
-                    field,
-                    f"line {number} needs the user's consent ({', '.join(waits.fields)}):"
-                    f" {waits.status.replace('_', ' ')}. Leave it out",
-                )
+        new = {
+            number: NewMemory(content=said, theme=FILES_THEME, source=Source.TOOL_CALL)
+            for number, line in enumerate(text.splitlines(), start=1)
+            if line not in known and (said := line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS])
+        }
+        for note in new.values():
+            agent_notes.check_no_secret(field, note.content)
+        waiting = {
+            number: waits
+            for number, note in new.items()
+            if (waits := agent_notes.proposed(self._user.formation, self._scope, note)) is not None
+        }
+        if waiting:
+            told = "; ".join(
+                f"line {number} ({', '.join(waits.fields)}): {waits.status.replace('_', ' ')}"
+                for number, waits in waiting.items()
+            )
+            raise InvalidValue(field, f"needs the user's consent: {told}. Leave these lines out")
 
     def change(self, field: str, key: str, edit: Callable[[str], str], reason: str) -> bool:
         """Apply an edit to a file; False where the text stays the same.
@@ -299,17 +307,17 @@ class FileMemories:
         known = recall.embedders.known_vectors(user_id, [text])
         return known, recall.relating.neighbours(user_id, known)
 
-    def _check_free(self, writing: WriteTransaction, key: str) -> None:
+    def _check_free(self, view: View, key: str) -> None:
         self._scope.check_reaches([FILES_THEME])
-        if self._file(writing, key) is not None:
+        if self._file(view, key) is not None:
             raise Occupied(
                 f"{shown(key)} already exists: change it with str_replace or insert, or take"
                 " another path"
             )
-        if self._files_in(writing, key):
+        if self._files_in(view, key):
             raise Occupied(f"{shown(key)} is a directory: name a file in it")
         for directory in directories_of(key):
-            if self._file(writing, directory) is not None:
+            if self._file(view, directory) is not None:
                 raise Occupied(f"{shown(directory)} is a file: there can be nothing in it")
 
     def _check_room(self, writing: WriteTransaction) -> None:

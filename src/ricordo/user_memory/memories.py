@@ -40,12 +40,13 @@ class MemoryOperations(UserOperations):
         self, content: str, supersedes: int | None, reason: str | None, **draft: Any
     ) -> Added | Proposed:
         new = NewMemory(content=content, **draft)
-        if not self._is_asked_for(new):
-            waiting = agent_notes.proposed(self.formation, self.scope, new)
-            if waiting is not None:
-                return waiting
         if supersedes is None:
-            return self._add_batch([new], reason)[0]
+            waiting = None
+            if not self._is_asked_for(new):
+                additions.check_times(new, self.database.clock())
+                waiting = agent_notes.proposed(self.formation, self.scope, new)
+            return self._add_batch([new], reason)[0] if waiting is None else waiting
+        self._check_needs_no_consent("content", new)  # the user decides what takes which place
         added = self._replace([supersedes], new, Event.SUPERSEDE, reason)
         self._count_said_again([added])
         return added
