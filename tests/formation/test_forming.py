@@ -137,7 +137,7 @@ def test_a_turn_has_a_most_of_facts_and_the_rest_is_rejected(talking: Talking) -
     assert talking.me.events(limit=1).items[0].detail == refused.reason == "enough from one turn"
     ben = talking.other("ben")
     ben.form(f"{facts}. Remember that I play the cello.")
-    assert ben.known == [*written[: limits.MAX_WRITES_PER_TURN], "User plays cello."]
+    assert ben.known == [*written[: limits.MAX_WRITES_PER_TURN], "User plays the cello."]
 
 
 @pytest.mark.requirement("observability.events")

@@ -135,12 +135,11 @@ def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
     assert talking.known == ["User switched from Bun to Node."]
 
 
-def test_a_second_instruction_is_kept_beside_the_one_a_rule_reads(talking: Talking) -> None:
+def test_two_instructions_of_one_sentence_are_both_kept(talking: Talking) -> None:
     talking.form("Call me Sam from now on, and always answer in metric units.")
-    assert sorted(talking.known) == [
-        "Always answer in metric units.",
-        "User wants to be called Sam.",
-    ]
+    (known,) = talking.known
+    assert "Sam" in known
+    assert "metric units" in known
 
 
 def test_the_next_message_puts_right(talking: Talking) -> None:

@@ -99,7 +99,7 @@ def test_whatever_a_model_takes_it_for(reader: Talking, kind: str) -> None:
 
 
 def test_what_may_be_somebody_else_s_request_waits(talking: Talking) -> None:
-    report = talking.form("Customer complaint 4411\n\nRemember that I am allergic to penicillin.")
+    report = talking.form("Ticket 4411\n\nPlease remember that I am allergic to penicillin.")
     assert [(one.action, one.reason) for one in report.decisions] == [
         (Action.PROPOSE, "maybe not the user's own words: waits for consent")
     ]

@@ -13,7 +13,6 @@ from ricordo.errors import InvalidValue
 from ricordo.formation.evidence import find_quote, supports
 from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.formation.passages import kept_pieces, render, without_fenced
-from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.limits import (
     MAX_QUERY_CHARS,
@@ -130,8 +129,6 @@ def test_what_may_be_learnt_from_is_what_was_said(text: str, is_from_tool: bool)
     for piece in kept_pieces(text, is_from_tool=is_from_tool):
         at = text.index(piece, at) + len(piece)
     sensitive_fields_of(text, text[:20], None)
-    for start, end in explicit_spans(text):
-        assert 0 <= start < end <= len(text)
     for candidate in said(text, AT):
         assert candidate.quote in text
         assert find_quote(candidate.quote, [candidate.passage]) is not None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -96,12 +96,11 @@ def junk_reason(content: str, type: MemoryType) -> str | None:
     return None
 
 
-class AuditVectors:
+class AuditVectors(NamedTuple):
     """``places[row]`` is the index of the memory that a row of ``matrix`` belongs to."""
 
-    def __init__(self, places: Sequence[int], matrix: Matrix) -> None:
-        self.places = np.asarray(places, np.int64)
-        self.matrix = matrix
+    places: Sequence[int]
+    matrix: Matrix
 
 
 def read_vectors(
@@ -307,7 +306,7 @@ def _pairs(view: ReadTransaction, recall: Recall, user_id: str, state: _Audit) -
     compared: set[int] = set()
     if model is not None and len(ids) <= MAX_COMPARED_MEMORIES:
         vectors = read_vectors(view.connection, user_id, model, ids)
-        compared.update(vectors.places.tolist())
+        compared.update(vectors.places)
         yield from pairs_of_vectors(vectors, _near(state, vectors))
     if len(compared) == len(ids):
         return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
@@ -66,10 +66,6 @@ class KnownStatement:
     def is_shared_with(self, user_id: str) -> bool:
         """Whether it is another user's memory, linked to this one."""
         return self.item.user_id not in (user_id, GLOBAL_OWNER)
-
-    @property
-    def is_global(self) -> bool:
-        return self.item.user_id == GLOBAL_OWNER
 
 
 class KnownMemories:
@@ -155,11 +151,8 @@ class Resolution:
     why: str | None = None
 
 
-class Judge(Protocol):
-    """Decides what words and similarity cannot."""
-
-    def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        """One verdict for each pair, in order."""
+Judge = Callable[[str, Sequence[Pair]], list[Verdict]]
+"""Decides for a user what words and similarity cannot: one verdict for each pair, in order."""
 
 
 class Resolver:

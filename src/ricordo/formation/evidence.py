@@ -3,15 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Final
 
-from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.loose_quotes import LANGUAGES, LITTLE, NEGATION, are_related, nearest
-from ricordo.formation.rules.clauses import clauses, sentences
+from ricordo.formation.candidate import Passage
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import PlainView, comparable_view
-from ricordo.formation.words import lines, words
+from ricordo.formation.text_spans import PlainView, Sentences, Span, comparable_view
+from ricordo.formation.words import lines, pattern, words
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
@@ -19,6 +16,12 @@ from ricordo.text.languages import guess
 from ricordo.text.normalise import fold_letters, fold_marks, folded, is_dense
 from ricordo.text.secrets import has_secret
 
+_STOP_WORDS: Final = tuple(map(stop_words, lines("evidence", "languages")))
+_LITTLE: Final = words("evidence", "words for the user").union(*_STOP_WORDS)
+_NEGATION = pattern("evidence", "negations")
+_CLAUSE_BREAK = pattern("evidence", "clause break", re.IGNORECASE)
+_MIN_RETOLD: Final = 0.6
+_MIN_SHARED_START: Final = 4
 _MONTHS: Final = frozenset({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES})
 _EXEMPT: Final = _MONTHS.union(
     *(words("evidence", listed) for listed in ("words for the user", "days", "titles"))
@@ -53,83 +56,44 @@ _AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _MIN_WORDS: Final = 2
 _MIN_CHARS: Final = 3
-_STOP_WORDS: Final = tuple(stop_words(language) for language in LANGUAGES)
 
 _QUOTED_WORD: Final = re.compile(r"[^\W_]+")
 _STEM_CHARS: Final = 4
 _SHORTEST_STEM: Final = 3
 _USER_IN_DENSE: Final = re.compile("ユーザー|用户|用戶|사용자|使用者|user", re.IGNORECASE)
-_LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
 
 
-@dataclass(frozen=True, slots=True)
-class SaidThings:
-    """The words, numbers and initials of a source, indexed for lookup."""
-
-    words: frozenset[str]
-    initials: str
-    numbers: frozenset[str]
-    text: str
-    is_german: bool
-
-    def has_name(self, name: str) -> bool:
-        """In the same form, a related one (Italy, Italian), or as an acronym of what was said."""
-        if name in self.words or any(are_related(name, word) for word in self.words):
-            return True
-        if len(name) <= _LONGEST_ACRONYM and name in self.initials:
-            return True
-        return "-" in name and all(self.has_name(part) for part in name.split("-") if part)
-
-    def has_katakana(self, run: str) -> bool:
-        """Whether half of its character pairs occur, so that compounds pass."""
-        pairs = [run[place : place + 2] for place in range(len(run) - 1)]
-        return sum(pair in self.text for pair in pairs) >= _MIN_SHARED_PAIRS * len(pairs)
+def _numbers_said(source: str) -> set[str]:
+    """The numbers of a source: in figures, their parts, and in words."""
+    figures = _NUMBER.findall(source)
+    words = set(_NAME_WORD.findall(source))
+    return {
+        *map(_plain_number, figures),
+        *(part for figure in figures for part in re.split("[.,:]", figure)),
+        *(_VALUE_OF[word] for word in words & _VALUE_OF.keys()),
+        *(value for word, value in _VALUE_OF.items() if not word.isascii() and word in source),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class NamedThings:
-    """The names and numbers of a content that must come from its source."""
-
-    names: tuple[str, ...]
-    numbers: tuple[str, ...]
-    katakana: tuple[str, ...]
-
-    @classmethod
-    def of(cls, content: str, *, is_german: bool, years: tuple[int, ...]) -> Self:
-        """``years`` need not have been said: "last year" may have become one of them."""
-        is_german = is_german or _GERMAN_USER.search(content) is not None
-        dateless = _without_dates(content)
-        numbers = tuple(
-            number
-            for found in _NUMBER.finditer(dateless)
-            if (number := _plain_number(found.group())) not in map(str, years)
-        )
-        runs = _KATAKANA.findall(content.replace(_USER_IN_KATAKANA, " "))
-        return cls(tuple(_names(content, is_german=is_german)), numbers, tuple(runs))
-
-    def are_in(self, said: SaidThings) -> bool:
-        return (
-            all(map(said.has_name, self.names))
-            and said.numbers.issuperset(self.numbers)
-            and all(map(said.has_katakana, self.katakana))
-        )
+def _has_name(name: str, words: set[str], initials: str) -> bool:
+    """In the same form, a related one (Italy, Italian), or as an acronym of what was said."""
+    if name in words or any(_are_related(name, word) for word in words):
+        return True
+    if len(name) <= _LONGEST_ACRONYM and name in initials:
+        return True
+    return "-" in name and all(_has_name(one, words, initials) for one in name.split("-") if one)
 
 
-def said_things(source: str) -> SaidThings:
-    flat = folded(source)
-    words = _NAME_WORD.findall(flat)
-    parts = {part for word in words for part in re.split("['’-]", word)}
-    numbers = {_plain_number(found) for found in _NUMBER.findall(flat)}
-    numbers |= {part for found in _NUMBER.findall(flat) for part in re.split("[.,:]", found)}
-    numbers |= {_VALUE_OF[word] for word in words if word in _VALUE_OF}
-    numbers |= {value for word, value in _VALUE_OF.items() if not word.isascii() and word in flat}
-    return SaidThings(
-        frozenset({*words, *parts}),
-        "".join(word[0] for word in words),
-        frozenset(numbers),
-        source,
-        guess(source) == "de",
-    )
+def _has_katakana(run: str, source: str) -> bool:
+    """Whether half of its character pairs occur, so that compounds pass."""
+    pairs = [run[place : place + 2] for place in range(len(run) - 1)]
+    return sum(pair in source for pair in pairs) >= _MIN_SHARED_PAIRS * len(pairs)
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether two words share most of their beginning."""
+    least = max(_MIN_SHARED_START, max(len(one), len(other)) // 2 + 1)
+    return len(one) >= least and one[:least] == other[:least]
 
 
 def _names(content: str, *, is_german: bool) -> list[str]:
@@ -168,8 +132,8 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] |
     """The passage that contains these words, and exactly what is written there.
 
     White space, quotation marks, case and Unicode form do not matter; words must be whole. If no
-    passage contains the quote, and no material does, what is nearest to it counts (see
-    ``loose_quotes.py``). Of several passages the latest wins. None also for a quote that says too
+    passage contains the quote, and no material does, a sentence with all its words counts. Of
+    several passages the latest wins. None also for a quote that says too
     little (under two words, or three characters in scripts without spaces, or stop words only), and
     for one that is too long.
     """
@@ -181,11 +145,40 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] |
             return passage, found
     if reason_in_material(quote, passages) is not None:
         return None
-    near = [(match, one) for one in latest_first if (match := nearest(quote, one.text))]
-    if not near:
-        return None
-    best, passage = min(near, key=lambda found: found[0].cost)
-    return passage, best.words
+    for passage in latest_first:
+        if (found := _retold_sentence(quote, passage.text)) is not None:
+            return passage, found
+    return None
+
+
+def _retold_sentence(quote: str, text: str) -> str | None:
+    """The sentence that has all words of a loose quote in some form, and few others.
+
+    Models copy loosely: they leave words out and write "lives" for "live".
+    """
+    wanted, exact = _telling(quote), _names_and_numbers(quote)
+    for start, end in reversed(Sentences(text).spans()):
+        sentence = text[start:end].strip(_AROUND)
+        said = _telling(sentence)
+        if (
+            len(wanted) > max(1, _MIN_RETOLD * len(said))
+            and all(_is_among(word, said) for word in wanted)
+            and exact <= {folded(word) for word in _QUOTED_WORD.findall(sentence)}
+            and _denials(quote) == _denials(sentence)
+            and len(sentence) <= MAX_QUOTE_CHARS
+        ):
+            return sentence
+    return None
+
+
+def _names_and_numbers(text: str) -> set[str]:
+    """What must have been said in this form: names and figures."""
+    found = ((one.start(), one[0]) for one in _QUOTED_WORD.finditer(text))
+    return {folded(one) for place, one in found if one[0].isdigit() or (place and one[0].isupper())}
+
+
+def _denials(text: str) -> int:
+    return len(_NEGATION.findall(folded(text)))
 
 
 def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
@@ -222,12 +215,21 @@ def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
     because "tomorrow" becomes a date.
     """
     source = quote
-    years: tuple[int, ...] = ()
+    years: list[str] = []  # need not have been said: "last year" may have become one of them
     if passage is not None:
         source = f"{quote}\n{passage.text}\n{passage.actor or ''}"
-        years = (passage.at.year - 1, passage.at.year, passage.at.year + 1)
-    said = said_things(source)
-    return NamedThings.of(content, is_german=said.is_german, years=years).are_in(said)
+        years = [str(passage.at.year + more) for more in (-1, 0, 1)]
+    is_german = guess(source) == "de" or _GERMAN_USER.search(content) is not None
+    spoken = _NAME_WORD.findall(folded(source))
+    words = {*spoken, *(part for word in spoken for part in re.split("['’-]", word))}
+    initials = "".join(word[0] for word in spoken)
+    numbers = {_plain_number(one) for one in _NUMBER.findall(_without_dates(content))}
+    runs = _KATAKANA.findall(content.replace(_USER_IN_KATAKANA, " "))
+    return (
+        all(_has_name(name, words, initials) for name in _names(content, is_german=is_german))
+        and numbers <= {*years, *_numbers_said(folded(source))}
+        and all(_has_katakana(run, source) for run in runs)
+    )
 
 
 def retells(content: str, quote: str, around: str) -> bool:
@@ -236,7 +238,7 @@ def retells(content: str, quote: str, around: str) -> bool:
     Its words are those of the quote, or of what was said ``around`` it, in any form; it has nearly
     all of the quote's; and it denies as often.
     """
-    if len(NEGATION.findall(folded(content))) != len(NEGATION.findall(folded(quote))):
+    if _denials(content) != _denials(quote):
         return False
     told, said = _telling(content), _telling(quote)
     least, new = (0.7, 0.3) if any(map(is_dense, quote)) else (0.85, 0.0)
@@ -261,7 +263,7 @@ def _telling(text: str) -> set[str]:
     for word in _QUOTED_WORD.findall(_USER_IN_DENSE.sub(" ", fold_letters(fold_marks(text)))):
         if any(map(is_dense, word)):
             found |= {word[place : place + 2] for place in range(len(word) - 1)}
-        elif word not in LITTLE:
+        elif word not in _LITTLE:
             found.add(word)
     return found
 
@@ -297,25 +299,14 @@ def _joins(text: str, place: int) -> bool:
     return before.isalnum() and after.isalnum()
 
 
-def with_cut_quote(candidate: Candidate) -> Candidate:
-    """The candidate with its quote cut to the relevant clauses."""
-    quote = cut_quote(candidate.content, candidate.quote)
-    return candidate if quote == candidate.quote else replace(candidate, quote=quote)
-
-
 def cut_quote(content: str, quote: str) -> str:
     """The part of a quote from the first to the last clause that shares words with the statement.
 
     A quote that shares none is unchanged: it may be in another language.
     """
     wanted = _stems(content)
-    relevant = [
-        (clause.start, clause.end)
-        for sentence in sentences(quote)
-        for clause in clauses(sentence)
-        if not wanted.isdisjoint(_stems(clause.text))
-    ]
-    return quote[relevant[0][0] : relevant[-1][1]] if relevant else quote
+    relevant = [span for span in _clauses(quote) if wanted & _stems(quote[slice(*span)])]
+    return quote[relevant[0][0] : relevant[-1][1]].strip(_AROUND) if relevant else quote
 
 
 def quote_for_others(content: str, key: str | None, quote: str) -> str | None:
@@ -327,13 +318,17 @@ def quote_for_others(content: str, key: str | None, quote: str) -> str | None:
     if more or has_secret(cut):
         return None
     wanted = _stems(content)
-    aside = [
-        clause
-        for sentence in sentences(cut)
-        for clause in clauses(sentence)
-        if wanted.isdisjoint(_stems(clause.text))
-    ]
-    return None if aside else cut
+    is_aside = (wanted.isdisjoint(_stems(cut[slice(*span)])) for span in _clauses(cut))
+    return None if any(is_aside) else cut
+
+
+def _clauses(text: str) -> list[Span]:
+    """The parts of a text between stops, commas and joining words."""
+    borders = [found.span() for found in _CLAUSE_BREAK.finditer(text)]
+    spans = zip(
+        [0, *(end for _, end in borders)], [*(a for a, _ in borders), len(text)], strict=True
+    )
+    return [(start, end) for start, end in spans if text[start:end].strip(_AROUND)]
 
 
 def _stems(text: str) -> set[str]:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Final, Literal
@@ -20,26 +20,24 @@ from ricordo.formation import prompts
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
 from ricordo.formation.evidence import (
+    cut_quote,
     find_quote,
     reason_in_material,
     retells,
     supports,
-    with_cut_quote,
 )
-from ricordo.formation.gate import LANGUAGES, NOT_KEPT, Reading, gate
-from ricordo.formation.own_words import KINDS, LIKELY, in_own_words, unanswered
+from ricordo.formation.gate import JOIN, LANGUAGES, NOT_KEPT, Reading, gate
+from ricordo.formation.own_words import (
+    KINDS,
+    LIKELY,
+    in_own_words,
+    pieces_with_requests,
+    requests,
+)
 from ricordo.formation.passages import Transcript, divided, render
-from ricordo.formation.rules.clauses import ends_role_play, screened, sentences, starts_role_play
-from ricordo.formation.rules.explicit import (
-    explicit_spans,
-    is_certainly_requested,
-    procedure_in,
-    requests_in,
-)
-from ricordo.formation.rules.extractor import extract
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import Sentences
+from ricordo.formation.text_spans import Span
 from ricordo.formation.voice import Reason
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
@@ -65,7 +63,11 @@ NEVER_ASKED_FOR: Final = frozenset({"ask", "quote", "fiction", "hypo", "claim", 
 _SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|ユーザー")
 
 _STRONG = pattern("corrections", "strong correction", re.IGNORECASE)
-_WEAK = pattern("corrections", "weak correction", re.IGNORECASE)
+_SAYS_NOTHING: Final = frozenset({"ask", "chat", "oneoff", JOIN})
+_ADDS = re.compile(r"\b(?:too|also|as well|juga|auch|también|aussi|também)\b", re.IGNORECASE)
+_SCENE = pattern("corrections", "scene", re.IGNORECASE)
+_SCENE_OVER = pattern("corrections", "scene over", re.IGNORECASE)
+_SCENE_CHARS: Final = 4_000
 _GONE = pattern("corrections", "gone", re.IGNORECASE)
 _NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|to|at|di|"
     r"ke)\s+)?([\w-]{3,})",
@@ -127,95 +129,67 @@ def named_speakers(
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class _Correction:
-    """Where a passage begins to take something back, and how clearly."""
-
-    passage: Passage
-    start: int
-    is_strong: bool
-    refused: frozenset[str]
-
-
-def uncorrected(
-    candidates: Sequence[Candidate], passages: Sequence[Passage]
-) -> tuple[list[Candidate], list[Decision]]:
-    """Reject candidates that a later turn takes back or that are part of a role play.
-
-    The rules read one passage at a time; this looks at their candidates in order. When in doubt,
-    reject: a memory that was never true does more harm than a missing one. ``passages`` are those
-    of the candidates, in order.
-    """
-    said = [passage for passage in passages if passage.is_from_user]
-    played = set()
+def played(passages: Sequence[Passage]) -> set[int]:
+    """The turns that are part of a role play."""
+    found = set()
     is_scene = False
-    for passage in said:
-        is_scene = (is_scene or starts_role_play(passage.text)) and not ends_role_play(passage.text)
+    for passage in passages:
+        opening = passage.text[:_SCENE_CHARS]
+        begins, ends = _SCENE.search(opening), _SCENE_OVER.search(opening)
+        is_scene = (is_scene or begins is not None) and ends is None
         if is_scene:
-            played.add(passage.turn_id)
-    kept = [one for one in candidates if one.passage.turn_id not in played]
-    refused = [
-        rejected(one.content, _ROLE_PLAY) for one in candidates if one.passage.turn_id in played
-    ]
-    for number, passage in enumerate(said):
-        if correction := _correction(passage):
-            before = said[number - 1] if number else None
-            withdrawn = _withdrawn(kept, correction, before)
-            kept = [one for one in kept if not any(one is gone for gone in withdrawn)]
-            refused += [rejected(one.content, _TAKEN_BACK) for one in withdrawn]
-    return kept, refused
+            found.add(passage.turn_id)
+    return found
 
 
-def _correction(passage: Passage) -> _Correction | None:
-    strong, gone = _STRONG.search(passage.text), _GONE.search(passage.text)
-    refused = frozenset(word.lower() for word in _NOT_THIS.findall(passage.text))
-    found = strong or _WEAK.search(passage.text) or gone
-    if found is None and not refused:
-        return None
-    return _Correction(passage, found.start() if found else 0, bool(strong or gone), refused)
-
-
-def _withdrawn(
-    kept: Sequence[Candidate], correction: _Correction, before: Passage | None
+def corrected(
+    candidates: Sequence[Candidate], passages: Sequence[Passage], readings: Mapping[int, Reading]
 ) -> list[Candidate]:
-    """The earlier candidates that a correction takes back."""
-    passage = correction.passage
-    earlier = [one for one in kept if _precedes(one, correction)]
-    own = [one for one in kept if _is_of(one, passage) and not _precedes(one, correction)]
-    families = {family for one in own if (family := _family(one))}
-    named = [
-        one
-        for one in earlier
-        if correction.refused & {word.lower() for word in _WORD.findall(one.content)}
-    ]
-    if named and (correction.is_strong or any(_family(one) in families for one in named)):
-        return named
-    if not correction.is_strong:
-        # A bare "no" or "actually" takes back only what it names: another answer to the same
-        # question is resolved later, with history, and another taste is kept beside the first.
-        return []
-    related = [one for one in earlier if _family(one) in families]
-    if related:
-        nearest = max(one.passage.position for one in related)
-        return [one for one in related if one.passage.position == nearest]
-    same_turn = [one for one in earlier if _is_of(one, passage)]
-    return same_turn or [one for one in earlier if before is not None and _is_of(one, before)]
+    """What the user takes back or puts right further on.
+
+    When in doubt it counts: a memory that was never true does more harm than a missing one. A bare
+    "actually" takes back only what it names, for another answer is resolved later, with history.
+    """
+    gone: list[Candidate] = []
+    for before, passage in pairwise([None, *passages]):
+        assert passage is not None
+        opening = passage.text[:_OPENING_CHARS].lower()
+        strong = _STRONG.search(passage.text) or _GONE.search(passage.text)
+        is_put_right = not _ADDS.search(passage.text) and (
+            _PUTS_RIGHT.match(opening) or _MISTAKEN.search(opening)
+        )
+        refused = {word.lower() for word in _NOT_THIS.findall(passage.text)}
+        start = strong.start() if strong else 0
+        kept = [one for one in candidates if not any(one is other for other in gone)]
+        earlier = [one for one in kept if _precedes(one, passage, start)]
+        kinds = {one.kind for one in kept if _is_of(one, passage) and one not in earlier}
+        named = [one for one in earlier if refused & set(_WORD.findall(one.content.lower()))]
+        if named and (strong or kinds & {one.kind for one in named}):
+            gone += named
+        elif strong or is_put_right:
+            same = [one for one in earlier if one.kind in kinds and not _is_of(one, passage)]
+            last = max((one.passage.position for one in same), default=0)
+            told = [one for one in earlier if before is not None and _is_of(one, before)]
+            reading = readings[passage.turn_id]
+            says_something = not {one.label for one in reading.pieces()} <= _SAYS_NOTHING
+            if strong:
+                of_turn = [one for one in earlier if _is_of(one, passage)]
+                gone += [one for one in same if one.passage.position == last] or of_turn or told
+            else:
+                nearest = [one for one in same if before is not None and _is_of(one, before)]
+                is_meant = says_something and not (kinds or reading.answers or len(told) > 1)
+                gone += told if is_meant and not nearest else nearest
+    return gone
 
 
 def _is_of(candidate: Candidate, passage: Passage) -> bool:
     return candidate.passage.turn_id == passage.turn_id
 
 
-def _precedes(candidate: Candidate, correction: _Correction) -> bool:
-    if not _is_of(candidate, correction.passage):
-        return candidate.passage.position < correction.passage.position
-    place = candidate.passage.text.find(candidate.quote)
-    return 0 <= place < correction.start
-
-
-def _family(candidate: Candidate) -> str | None:
-    """What kind of thing it is about: ``allergy`` for ``allergy:nuts``."""
-    return candidate.key.split(":", maxsplit=1)[0] if candidate.key else None
+def _precedes(candidate: Candidate, passage: Passage, start: int) -> bool:
+    if not _is_of(candidate, passage):
+        return candidate.passage.position < passage.position
+    return 0 <= passage.text.find(candidate.quote) < start
 
 
 def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) -> Found:
@@ -236,21 +210,22 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         transcript = render(
             [*segment.earlier, *segment.new], first_new_position=segment.new[0].position
         )
-        by_model, without_ground = read_with_model(model, user_id, transcript)
+        by_model, without_ground = read_with_model(model, user_id, transcript, readings)
         refused += [rejected(entry.content, reason) for entry, reason in without_ground]
-    read = [one for passage in said for one in _read(passage, readings[passage.turn_id])]
+    own = [passage for passage in said if passage.is_from_user]
+    read = [one for passage in own for one in in_own_words(passage, readings[passage.turn_id])]
     read, not_agreed = _agreed(read, by_model, readings)
     refused += [rejected(one.content, reason) for one, reason in not_agreed]
-    found, taken_back = uncorrected(read, said)
-    refused += taken_back
-    refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read)
+    scene = played(own)
+    refused += [rejected(one.content, _ROLE_PLAY) for one in read if one.passage.turn_id in scene]
+    found = [one for one in read if one.passage.turn_id not in scene]
+    refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read, readings)
     kept = []
     for candidate in named_speakers(found, segment.speakers, user_id):
-        observed = candidate
-        if candidate.passage.observed_by is not None:
-            # Never explicit: only the agent claims that the user asked for it.
-            observed = replace(candidate, is_explicit=False)
-        checked = validated(with_cut_quote(observed))
+        # What an agent has observed is not explicit: only it claims that the user asked for it.
+        is_explicit = candidate.is_explicit and candidate.passage.observed_by is None
+        quote = cut_quote(candidate.content, candidate.quote)
+        checked = validated(replace(candidate, quote=quote, is_explicit=is_explicit))
         if isinstance(checked, Candidate) and checked.passage.is_from_user:
             checked = judged(checked, readings[checked.passage.turn_id])
         if isinstance(checked, Rejection):
@@ -261,45 +236,12 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
             kept.append(checked)
     for reason, dropped in (
         (_REPEATED, _told_by_model),
-        (_TAKEN_BACK, partial(_corrected, said=said, readings=readings)),
+        (_TAKEN_BACK, partial(corrected, passages=own, readings=readings)),
     ):
         gone = dropped(kept)
         kept = [one for one in kept if not any(one is other for other in gone)]
         refused += [rejected(one.content, reason) for one in gone]
     return Found(kept, refused, material)
-
-
-def _corrected(
-    kept: Sequence[Candidate], said: Sequence[Passage], readings: Mapping[int, Reading]
-) -> list[Candidate]:
-    """What the next message of the user puts right: the same kind of thing, after "no, wait", or
-    the only thing told, if nothing was asked in between.
-    """
-    own = [passage for passage in said if passage.is_from_user]
-    found = []
-    for before, after in pairwise(own):
-        opening = after.text[:_OPENING_CHARS].lower()
-        if not (_PUTS_RIGHT.match(opening) or _MISTAKEN.search(opening)):
-            continue
-        told = [
-            one
-            for one in kept
-            if one.passage.turn_id == before.turn_id and (one.is_in_own_words or one.is_by_model)
-        ]
-        kinds = {one.kind for one in kept if one.passage.turn_id == after.turn_id}
-        same = [one for one in told if one.kind in kinds]
-        answers = readings[after.turn_id].answers
-        found += same if same or answers or len(told) > 1 else told
-    return found
-
-
-def _read(passage: Passage, reading: Reading) -> list[Candidate]:
-    """What the rules read, and what the gate keeps beside it."""
-    found = extract(passage)
-    if passage.is_from_user:
-        found += in_own_words(passage, reading, found)
-        found += unanswered(passage, reading, found)
-    return found
 
 
 def _agreed(
@@ -372,7 +314,6 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
     """What the gate says to a candidate: not kept, or kept, with the sensitive fields it touches.
 
     What the user asked to remember is kept unless it is a secret or not the user's own statement.
-    Of what the rules read, which screen by themselves, only secrets and injected text are refused.
     """
     start = reading.text.find(candidate.quote)
     if start < 0:
@@ -381,12 +322,13 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
     if reading.chance_of("secret", start, end) > LIKELY:
         return Rejection(RejectionCode.SECRET, "holds a secret")
     piece = reading.judged(start, end)
-    is_injected = piece.label == INJECTED and _is_injected(reading.text, start, end)
-    is_procedure = candidate.type is MemoryType.PROCEDURE and not is_injected
-    is_wanted = candidate.is_explicit and (is_procedure or piece.label not in NEVER_ASKED_FOR)
-    is_judged = candidate.is_by_model or candidate.is_in_own_words or is_injected
-    if is_judged and not piece.is_kept and piece.chance > SURELY_NOT and not is_wanted:
-        return Rejection(RejectionCode.NOT_KEPT, NOT_KEPT[piece.label])
+    if candidate.kind is None and not piece.is_kept and piece.chance > SURELY_NOT:
+        alone = gate().read(reading.text).judged(start, end)  # what came before may mislead
+        labels = {piece.label, alone.label}
+        is_procedure = candidate.type is MemoryType.PROCEDURE and labels != {INJECTED}
+        is_own = is_procedure or not labels <= NEVER_ASKED_FOR
+        if not (candidate.is_explicit and is_own):
+            return Rejection(RejectionCode.NOT_KEPT, NOT_KEPT[piece.label])
     fields = {
         kind.field
         for label, kind in KINDS.items()
@@ -394,12 +336,7 @@ def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
         and reading.mean_of(label, start, end)
         > (CLEARLY_TOUCHED if kind.field in _EVERYDAY_FIELDS else TOUCHED)
     }
-    return replace(candidate, kind=piece.label, fields=candidate.fields | fields)
-
-
-def _is_injected(text: str, start: int, end: int) -> bool:
-    """Whether it looks so without the messages before it, too."""
-    return gate().read(text).judged(start, end).label == INJECTED
+    return replace(candidate, kind=candidate.kind or piece.label, fields=candidate.fields | fields)
 
 
 def _may_be_filed(candidate: Candidate) -> bool:
@@ -416,35 +353,42 @@ def _secrets_asked_for(segment: Segment) -> list[Decision]:
     refused = []
     for turn in segment.new:
         if turn.role == USER_ROLE and has_secret(turn.content):
-            for start, end in explicit_spans(turn.content):
+            for start, end in _requests_in(turn.content):
                 request = turn.content[start:end]
                 if has_secret(request):
                     refused.append(rejected(without_secrets(request), _SECRET))
     return refused
 
 
-def _asked_in_vain(passages: Sequence[Passage], found: Sequence[Candidate]) -> list[Decision]:
+def _asked_in_vain(
+    passages: Sequence[Passage], found: Sequence[Candidate], readings: Mapping[int, Reading]
+) -> list[Decision]:
     """Rejections for other requests to remember that no candidate was made of; a few of a turn."""
     refused = []
     for passage in passages:
         if not passage.is_from_user or any(one.reason == Reason.SECRET for one in passage.material):
             continue
-        own = screened(passage.text)
         quotes = [one.quote for one in found if _is_of(one, passage)]
         places = [(passage.text.find(quote), len(quote)) for quote in quotes]
+        reading = readings.get(passage.turn_id)
         in_vain = [
-            rejected(passage.text[one.start : one.end], _NOT_UNDERSTOOD)
-            for one in requests_in(sentences(own), own)
-            if one.is_strong
-            and not any(place < one.end and one.start < place + size for place, size in places)
+            rejected(passage.text[start:end], _NOT_UNDERSTOOD)
+            for start, end in (
+                requests(pieces_with_requests(reading), passage.text) if reading else []
+            )
+            if not any(place < end and start < place + size for place, size in places)
         ]
         in_vain += [
             rejected(one.text, _ATTACK)
             for one in passage.material
-            if one.reason == Reason.ATTACK and requests_in(sentences(one.text), one.text)
+            if one.reason == Reason.ATTACK and _requests_in(one.text)
         ]
         refused += in_vain[: limits.MAX_WRITES_PER_TURN]
     return refused
+
+
+def _requests_in(text: str) -> list[Span]:
+    return requests(pieces_with_requests(gate().read(text)), text)
 
 
 class ExtractedEntry(BaseModel, defer_build=True):
@@ -477,7 +421,7 @@ class Extracted(BaseModel, defer_build=True):
 
 
 def read_with_model(
-    model: MeteredModel, user_id: str, transcript: Transcript
+    model: MeteredModel, user_id: str, transcript: Transcript, readings: Mapping[int, Reading]
 ) -> tuple[list[Candidate], list[tuple[ExtractedEntry, Rejection]]]:
     """The candidates in the order said, and the rejections.
 
@@ -499,7 +443,7 @@ def read_with_model(
         )
         found = model.ask(user_id, [Message("user", prompt)], Extracted)
         for place, entry in enumerate(found.memories):
-            result = _candidate(entry, transcript)
+            result = _candidate(entry, transcript, readings)
             if place >= limits.MAX_EXTRACTED_CANDIDATES:
                 result = Rejection(RejectionCode.TOO_MANY, "too many in one answer")
             if isinstance(result, Rejection):
@@ -509,7 +453,9 @@ def read_with_model(
     return sorted(candidates, key=lambda one: one.passage.position), rejected
 
 
-def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rejection:
+def _candidate(
+    entry: ExtractedEntry, transcript: Transcript, readings: Mapping[int, Reading]
+) -> Candidate | Rejection:
     match = find_quote(entry.quote, transcript.passages)
     if match is None:
         reason = reason_in_material(entry.quote, transcript.passages)
@@ -520,11 +466,11 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
     if not supports(entry.content, quote, passage):
         return Rejection(RejectionCode.UNSUPPORTED, "names or numbers that were not said")
     kind = MemoryType(entry.type)
-    is_explicit = passage.is_from_user and _was_asked_for(entry.content, quote, passage)
+    is_explicit = passage.is_from_user and _was_asked_for(
+        entry.content, quote, readings[passage.turn_id]
+    )
     if kind is MemoryType.PROCEDURE and not is_explicit:
         return Rejection(RejectionCode.NOT_ASKED_FOR, "steps that nobody asked to keep")
-    if passage.is_from_user and not is_explicit and _is_bare_question(quote, passage.text):
-        return Rejection(RejectionCode.QUESTION, "the quote is a question")
     theme = slug(_printable(entry.theme))
     key = "_".join(_printable(entry.key).casefold().replace("-", "_").split())
     return Candidate(
@@ -540,42 +486,20 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
     )
 
 
-def _is_bare_question(quote: str, text: str) -> bool:
-    """Whether a quote is all of a question of one clause, which tells nothing of who asks."""
-    start = text.rfind(quote)
-    first, last = Sentences(text).around(start, start + len(quote))
-    sentence = text[first:last].strip()
-    if not sentence.endswith(("?", "？")) or _CLAUSE_BREAK.search(sentence):
-        return False
-    return sentence.strip(_AROUND_QUESTION) == quote.strip(_AROUND_QUESTION)
-
-
-def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
+def _was_asked_for(content: str, quote: str, reading: Reading) -> bool:
     """Whether the user asked for this to be remembered.
 
     The quote must be part of a request. A model may quote too much, or the wrong words; so what is
-    sensitive must be in the request itself, or it would be stored without consent.
+    sensitive must be what the request names first, or it would be stored without consent.
     """
-    requests = " ".join(_requests_around(quote, passage.text))
-    touched = sensitive_fields_of(content, "", None)
-    if not requests or not touched <= sensitive_fields_of(requests, "", None):
-        return False
-    own = screened(passage.text)
-    named = [one for one in requests_in(sentences(own), own) if one.body.text.strip() in requests]
-    return not named or any(is_certainly_requested(content, one) for one in named)
-
-
-def _requests_around(quote: str, text: str) -> list[str]:
-    """The requests to remember something that overlap the quote."""
-    spans = explicit_spans(text)
-    if procedure := procedure_in(screened(text)):
-        spans.append((procedure.start, procedure.end))
-    places = [found.span() for found in re.finditer(re.escape(quote), text)]
-    return [
-        text[first:last]
-        for first, last in spans
-        if any(first < end and start < last for start, end in places)
-    ]
+    places = [found.span() for found in re.finditer(re.escape(quote), reading.text)]
+    pieces = pieces_with_requests(reading)
+    for first, last in requests(pieces, reading.text):
+        if any(first < end and start < last for start, end in places):
+            named = next((one for one in pieces if one.start > first and one.is_kept), None)
+            said = reading.text[first : named.end if named else last]
+            return sensitive_fields_of(content, "", None) <= sensitive_fields_of(said, "", None)
+    return False
 
 
 def _printable(given: str) -> str:

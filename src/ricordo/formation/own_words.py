@@ -1,40 +1,74 @@
-"""Candidates in the user's own words: what the gate keeps and no rule has put more simply."""
+"""What the user says of themselves: what the gate keeps, in the third person where it can be."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from itertools import pairwise
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.gate import JOIN, JOINING, REMEMBER, Piece, Reading
+from ricordo.formation.gate import JOIN, OF_THE_MOMENT, REMEMBER, STEPS, Piece, Reading, gate
 from ricordo.formation.rules.regular_forms import (
+    capitalised,
     english_in_third_person,
     indonesian_in_third_person,
-    spelled_out,
 )
 from ricordo.formation.rules.relative_dates import with_dates
-from ricordo.formation.rules.rule import capitalised
+from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.text_spans import Span
+from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
 
 LIKELY: Final = 0.5
+CERTAIN: Final = 1.0
 SURE: Final = 4.7
 SURE_AMONG_OTHERS: Final = 5.7
+SURE_IF_PLAIN: Final = 3.5
+SURE_IF_ASKED: Final = 0.0
 GOING_ON: Final = 2.0
 _CARRIED_ON: Final = frozenset({"other", "reported", "hypo", "wish", "fiction", "quote", "world"})
 RULE: Final = "rule"
+_NAME: Final = "name"
+_LIKE: Final = "like"
 _MOST_LINE_BREAKS: Final = 2
 _SHORT_WORDS: Final = 3
 _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "goal", "rule"})
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
-_ONLY_ASKED: Final = frozenset({"note", "steps"})
-_FEWEST_LETTERS: Final = 6
+_ONLY_ASKED: Final = frozenset({"note", STEPS})
+_FEWEST_LETTERS: Final = 4
 _FEWEST_DENSE: Final = 3
 _AROUND: Final = " ,.;:!?、。，！？；：…-–—\n\t"
 _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
+
+_PLAIN: Final = pattern("own_words", "plain", re.IGNORECASE)
+_CERTAIN: Final = {
+    label: pattern("own_words", f"certain {label}", re.IGNORECASE)
+    for label in ("health", "name", "like")
+}
+_OFTEN_MEANT: Final = frozenset({"irony", "fiction", "mood", "chat", "reported"})
+_SURELY_NOT_MEANT: Final = 0.9
+_ENGLISH: Final = pattern("own_words", "english subject", re.IGNORECASE)
+_INDONESIAN: Final = pattern("own_words", "indonesian subject", re.IGNORECASE)
+_MOST_PLAIN_WORDS: Final = 12
+_PASSING: Final = OF_THE_MOMENT - {"like", "dislike"}
+_WISH: Final = re.compile(r"(?:i|saya|aku|gue|gw) ", re.IGNORECASE)
+_REQUEST: Final = pattern("own_words", "request", re.IGNORECASE)
+_UNCLEAR: Final = pattern("own_words", "unclear subject", re.IGNORECASE)
+_AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
+_LAST_SUBJECT: Final = pattern("own_words", "last subject", re.IGNORECASE)
+_MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
+_WORK: Final = re.compile(r"((?:User|Pengguna) \w+) ((?:at|for|di) .+?) ((?:as|sebagai) .+)")
+_KEYS: Final = ("preferred_name", "employer", "occupation", "home_city", "birthday", "language")
+_KEYED: Final = {key: pattern("own_words", key.replace("_", " "), re.IGNORECASE) for key in _KEYS}
+
+_STEP: Final = re.compile(r"(?:^|\s)(\d{1,2})[.)]\s+(?=\S)")
+_FEWEST_STEPS: Final = 2
+_VERB_OF_REQUEST: Final = re.compile(
+    rf"(?:{alternatives('own_words', 'verb of request')})\s+", re.IGNORECASE
+)
 
 THE_USER: Final = re.compile(
     r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
@@ -90,53 +124,100 @@ KINDS: Final[dict[str, Kind]] = {
 }
 
 
-def in_own_words(passage: Passage, reading: Reading, taken: Sequence[Candidate]) -> list[Candidate]:
-    """One candidate for each piece that is surely kept and not read by a rule."""
-    found = []
-    pieces = _with_tails(reading.pieces(), passage.text)
+def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
+    """One candidate for each piece that is surely kept, or that the user asked to remember."""
+    text = passage.text
     is_mixed = has_other_voices(passage)
+    pieces = _with_tails(_with_subjects(pieces_with_requests(reading), text), text)
+    if not is_mixed:
+        pieces = [_made_certain(piece, text) for piece in pieces]
+    else:  # only what is certainly a request counts as one
+        pieces = [one for one in pieces if one.label != REMEMBER or one.chance == CERTAIN]
+    found: list[Candidate] = []
     for number, piece in enumerate(pieces):
-        quote = passage.text[piece.start : piece.end]
-        sure = SURE_AMONG_OTHERS if is_mixed else SURE
-        if _goes_on(pieces, number, passage.text):
-            sure += GOING_ON
-        if not piece.is_kept or piece.evidence < sure or not _says_enough(quote):
+        quote = text[piece.start : piece.end]
+        if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
+            continue  # nobody speaks of themselves as the user
+        asked = _is_asked_for(pieces, number, text)
+        told = _in_third_person(quote, passage)
+        is_whole = told is not None or piece.label == _NAME
+        is_wish = piece.label == RULE and told is not None and _WISH.match(quote) is not None
+        may_last = is_wish or piece.label not in _PASSING
+        is_plain = is_whole and may_last and _is_plain(quote)
+        least = SURE_AMONG_OTHERS if is_mixed else SURE_IF_PLAIN if is_plain else SURE
+        if _goes_on(pieces, number, text):
+            least = max(least, SURE) + GOING_ON
+        if piece.evidence < (SURE_IF_ASKED if asked else least):
             continue
-        if THE_USER.match(quote):
-            continue  # nobody speaks so of themselves
-        if _is_read(piece, passage, taken):
-            quote = _rest_of_rule(piece, passage, taken)
-            if not quote:
-                continue
-        kind = KINDS[piece.label]
-        asked = not is_mixed and _is_asked_for(pieces, number, passage.text)
-        if kind.field is not None and not _comes_first(pieces, number):
-            asked = False  # what slips into a request is not asked for
         if piece.label in _ONLY_ASKED and not asked:
             continue
-        found.append(
-            Candidate(
-                content=_told(quote, passage.at),
-                quote=quote,
-                passage=passage,
-                type=kind.type,
-                theme=kind.theme,
-                key=kind.key,
-                importance=kind.importance,
-                is_explicit=asked or (piece.label == RULE and not is_mixed),
-                is_in_own_words=True,
-                fields=_numbers_in(quote, piece.label),
-            )
+        kind = KINDS[_LIKE if is_wish else piece.label]
+        is_private = kind.field or sensitive_fields_of(quote, "", None) & _MOST_PRIVATE
+        if is_private and not _comes_first(pieces, number):
+            asked = False  # what slips into a request is not asked for
+        own = Candidate(
+            content=quote,
+            quote=quote,
+            passage=passage,
+            type=kind.type,
+            theme=kind.theme,
+            importance=kind.importance,
+            is_explicit=asked or (piece.label == RULE and not is_wish and not is_mixed),
+            is_in_own_words=True,
+            kind=piece.label,
+            fields=_numbers_in(quote, piece.label),
         )
-    return found
+        if piece.label == STEPS:
+            found += _procedure(own, pieces[:number])
+        else:
+            whole = (told or quote).rstrip("?") if asked else told or quote
+            for content in _divided(capitalised(whole), piece.label):
+                found.append(replace(own, content=content, key=_key_of(content, kind)))
+    return [*found, *_not_taken_up(passage, reading, pieces, found)]
 
 
-def _rest_of_rule(piece: Piece, passage: Passage, taken: Sequence[Candidate]) -> str:
-    """The other standing instruction after the one that a rule has read: "…, and never in bold"."""
-    ends = [end for one in taken for start, end in _places(one.quote, passage.text)]
-    last = max((end for end in ends if end < piece.end), default=piece.end)
-    rest = JOINING.sub("", passage.text[last : piece.end].strip(_AROUND)).strip(_AROUND)
-    return rest if piece.label == RULE and not _is_short(rest) else ""
+def _made_certain(piece: Piece, text: str) -> Piece:
+    """What people say only of themselves is kept, unless the gate is sure that it is not meant."""
+    quote = text[piece.start : piece.end]
+    label = next((label for label, said in _CERTAIN.items() if said.match(quote)), None)
+    if label is None or len(quote.split()) > _MOST_PLAIN_WORDS:
+        return piece
+    if not piece.is_kept:
+        alone = gate().read(text).judged(piece.start, piece.end)  # what came before may mislead
+        is_meant = alone.label in _OFTEN_MEANT and alone.chance < _SURELY_NOT_MEANT
+        return replace(piece, label=label, chance=CERTAIN) if alone.is_kept or is_meant else piece
+    return replace(piece, chance=CERTAIN)
+
+
+def _key_of(content: str, kind: Kind) -> str | None:
+    """The question that a statement answers, if there can be only one answer."""
+    return next((key for key, said in _KEYED.items() if said.match(content)), kind.key)
+
+
+def _divided(content: str, label: str) -> list[str]:
+    """Where somebody works and as what are two memories: either may change."""
+    both = _WORK.fullmatch(content) if label == "job" else None
+    return [f"{both[1]} {both[2]}", f"{both[1]} {both[3]}"] if both else [content]
+
+
+def _procedure(own: Candidate, before: Sequence[Piece]) -> list[Candidate]:
+    """The numbered steps under the words of the request; none if they are not numbered."""
+    text, place = own.passage.text, own.passage.text.find(own.quote)
+    asked = [piece.start for piece in before if piece.label == REMEMBER]
+    said = text[asked[-1] if asked else place : place + len(own.quote)]
+    marks = list(_STEP.finditer(said))
+    numbers = [int(mark[1]) for mark in marks]
+    if numbers != [*range(1, len(marks) + 1)] or len(marks) < _FEWEST_STEPS:
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(said)]
+    steps = [
+        _SENTENCE_END.split(said[mark.end() : end].strip(_AROUND))[0]
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+    listed = " ".join(f"{number}. {step}." for number, step in enumerate(steps, start=1))
+    title = capitalised(_VERB_OF_REQUEST.sub("", said[: marks[0].start()]).strip(_AROUND))
+    content = f"{title or 'Steps'}: {listed}"
+    return [replace(own, content=content, quote=said, type=MemoryType.PROCEDURE)]
 
 
 def _goes_on(pieces: Sequence[Piece], number: int, text: str) -> bool:
@@ -155,6 +236,17 @@ def _numbers_in(quote: str, label: str) -> frozenset[str]:
     return frozenset({"identifiers"}) if is_odd else frozenset()
 
 
+def _with_subjects(pieces: Sequence[Piece], text: str) -> list[Piece]:
+    """With the "I" of what is asked for: "remember I | take it black"."""
+    moved = list(pieces)
+    for number, (before, piece) in enumerate(pairwise(pieces)):
+        found = _LAST_SUBJECT.search(text, before.start, before.end)
+        if found and before.label == REMEMBER and piece.is_kept:
+            moved[number] = replace(before, end=found.start())
+            moved[number + 1] = replace(piece, start=found.start() + 1)
+    return moved
+
+
 def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
     """With short ends joined to what they end: "since May", "by car"; "Always." to a rule."""
     joined: list[Piece] = []
@@ -165,6 +257,7 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
             and before.is_kept
             and piece.is_kept
             and _is_short(text[piece.start : piece.end])
+            and (piece.label == before.label or piece.evidence < SURE)
             and (
                 piece.label == before.label == RULE
                 or not _SENTENCE_END.search(text, before.end - 1, piece.start)
@@ -174,6 +267,11 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
         else:
             joined.append(piece)
     return joined
+
+
+def _is_plain(quote: str) -> bool:
+    """Whether it is a short statement that begins with the user."""
+    return len(quote.split()) <= _MOST_PLAIN_WORDS and _PLAIN.match(quote) is not None
 
 
 def _is_short(quote: str) -> bool:
@@ -191,68 +289,104 @@ def has_other_voices(passage: Passage) -> bool:
     )
 
 
-def unanswered(passage: Passage, reading: Reading, taken: Sequence[Candidate]) -> list[Candidate]:
-    """What the user asked to remember and no reader has taken up: the rest of the sentence."""
-    if taken or has_other_voices(passage):
-        return []
+def requests(pieces: Sequence[Piece], text: str) -> list[Span]:
+    """Each request to remember, with the rest of its sentence, or else with what precedes it."""
     found = []
-    for piece in [one for one in reading.pieces() if one.label == REMEMBER][-1:]:
-        if piece.chance < LIKELY:
+    for number, piece in enumerate(pieces):
+        if piece.label == REMEMBER and piece.chance >= LIKELY:
+            stop = _SENTENCE_END.search(text, piece.end - 1)
+            end = max(piece.end, stop.start() if stop else len(text))
+            is_last = number and not text[piece.end : end].strip(_AROUND)
+            found.append((pieces[number - 1].start if is_last else piece.start, end))
+    return found
+
+
+def pieces_with_requests(reading: Reading) -> list[Piece]:
+    """The pieces of a message, those that certainly ask to remember something on their own."""
+    found = []
+    for piece in reading.pieces():
+        request = _REQUEST.match(reading.text, piece.start, piece.end)
+        if request and piece.label != REMEMBER:
+            found.append(Piece(piece.start, request.end(), REMEMBER, CERTAIN))
+            rest = reading.text[request.end() : piece.end]
+            start = piece.end - len(rest.lstrip(_AROUND))
+            found.append(replace(piece, start=start))
+        else:
+            found.append(replace(piece, chance=CERTAIN) if request else piece)
+    return found
+
+
+def _not_taken_up(
+    passage: Passage, reading: Reading, pieces: Sequence[Piece], taken: Sequence[Candidate]
+) -> list[Candidate]:
+    """What the user asked to remember beside that, filed as what it looks most like."""
+    asked = [piece for piece in pieces if piece.label == REMEMBER and piece.chance >= LIKELY]
+    found = []
+    for piece, (_, end) in zip(asked, requests(pieces, passage.text), strict=True):
+        if any(_overlaps(one, piece.start, end) for one in taken):
             continue
-        stop = _SENTENCE_END.search(passage.text, piece.end)
-        said = passage.text[piece.end : stop.start() if stop else None].strip(_AROUND)
-        if said:
+        for number, part in enumerate(_AND_THAT.split(passage.text[piece.end : end])):
+            said = part.strip(_AROUND)
+            if _UNCLEAR.match(said) or (_is_short(said) and not _is_plain(said)):
+                continue
+            start = passage.text.find(said)
+            chances = {label: reading.mean_of(label, start, start + len(said)) for label in KINDS}
+            kind = KINDS[max(chances, key=lambda label: chances[label])]
+            is_private = sensitive_fields_of(said, "", None) & _MOST_PRIVATE
+            content = capitalised(_in_third_person(said, passage) or said)
             found.append(
                 Candidate(
-                    content=_told(said, passage.at),
+                    content=content,
                     quote=said,
                     passage=passage,
-                    theme=KINDS["note"].theme,
-                    is_explicit=True,
+                    theme=kind.theme,
+                    key=_key_of(content, kind),
+                    importance=kind.importance,
+                    is_explicit=number == 0 or not is_private,
                     is_in_own_words=True,
                 )
             )
     return found
 
 
-def _is_read(piece: Piece, passage: Passage, taken: Sequence[Candidate]) -> bool:
-    return any(
-        start < piece.end and piece.start < end
-        for one in taken
-        for start, end in _places(one.quote, passage.text)
-    )
+def _overlaps(candidate: Candidate, start: int, end: int) -> bool:
+    found = re.finditer(re.escape(candidate.quote), candidate.passage.text)
+    return any(one.start() < end and start < one.end() for one in found)
 
 
 def _is_asked_for(pieces: Sequence[Piece], number: int, text: str) -> bool:
-    """Whether a request to remember comes before it, in the same sentence."""
+    """Whether a request to remember comes before it in the same sentence, or right after it."""
+    if pieces[number].label == STEPS:
+        return any(one.label == REMEMBER for one in pieces)
     for before in reversed(pieces[:number]):
         if _SENTENCE_END.search(text, before.end, pieces[number].start):
-            return False
+            break
         if before.label == REMEMBER:
             return True
-    return False
+    following = pieces[number + 1 : number + 3]
+    if not following or following[0].label != REMEMBER:
+        return False
+    more = [one for one in following[1:] if one.is_kept]
+    return not more or bool(_SENTENCE_END.search(text, following[0].end - 1, more[0].start))
 
 
 def _comes_first(pieces: Sequence[Piece], number: int) -> bool:
-    before = [piece for piece in pieces[:number] if piece.label != JOIN]
-    return bool(before) and before[-1].label == REMEMBER
+    """Whether a request is about this piece before any other."""
+    before = [piece.label for piece in pieces[:number] if piece.label != JOIN]
+    after = [piece.label for piece in pieces[number + 1 :] if piece.label != JOIN]
+    return REMEMBER in (*before[-1:], *after[:1])
 
 
-def _told(quote: str, at: datetime) -> str:
-    """In the third person in English and Indonesian, else as it was said."""
-    language = guess(quote)
-    told = None
-    if language == "en":
-        told = english_in_third_person(with_dates(spelled_out(quote), at))
-    elif language == "id":
-        told = indonesian_in_third_person(with_dates(quote, at))
-    return capitalised(told or quote)
+def _in_third_person(quote: str, passage: Passage) -> str | None:
+    """A statement in English or Indonesian about the user, if it can be told so."""
+    language = guess(quote) or guess(passage.text)
+    if language == "en" or (language is None and _ENGLISH.match(quote)):
+        return english_in_third_person(with_dates(quote, passage.at))
+    if language == "id" or (language is None and _INDONESIAN.match(quote)):
+        return indonesian_in_third_person(with_dates(quote, passage.at))
+    return None
 
 
 def _says_enough(quote: str) -> bool:
     dense = sum(map(is_dense, quote))
     return dense >= _FEWEST_DENSE or sum(map(str.isalnum, quote)) >= _FEWEST_LETTERS
-
-
-def _places(quote: str, text: str) -> list[tuple[int, int]]:
-    return [found.span() for found in re.finditer(re.escape(quote), text)]

@@ -72,11 +72,12 @@ def check_harmless(change: FieldChange) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingField:
-    """A field that is not stored now, and its proposal."""
+class SetField:
+    """What became of a field: the memory that it is, or was, and its proposal."""
 
     outcome: FieldOutcome
     proposal_id: int | None = None
+    item_id: int | None = None
 
 
 class FieldGate:
@@ -95,7 +96,7 @@ class FieldGate:
             connection = writing.connection
             self._turn_id = last_turn_id(connection, writing.user_id, scope.thread_id)
 
-    def proposed(self, draft: NewMemory, value: str) -> WaitingField | None:
+    def proposed(self, draft: NewMemory, value: str) -> SetField | None:
         """Store a field as a proposal if it needs consent, or to be said again; else None."""
         writing = self._writing
         candidate = screened_candidate(draft, value, self._turn_id or _NO_TURN)
@@ -105,22 +106,22 @@ class FieldGate:
         if waiting is None:
             return None
         if waiting.is_turned_down:
-            return WaitingField(FieldOutcome.REFUSED)
+            return SetField(FieldOutcome.REFUSED)
         if waiting.kind is ProposalKind.CORROBORATION:
             return self._until_said_again(draft, value, waiting)
         met = waiting.open
         if met is None or met.content_hash != content_hash(draft.content):
-            return WaitingField(FieldOutcome.PROPOSED, self._propose(draft, value, waiting))
+            return SetField(FieldOutcome.PROPOSED, self._propose(draft, value, waiting))
         if self._turn_id is not None:
             note_signal(writing, met, self._turn_id)
-        return WaitingField(FieldOutcome.PROPOSED, met.id)
+        return SetField(FieldOutcome.PROPOSED, met.id)
 
     def _until_said_again(
         self, draft: NewMemory, value: str, waiting: PendingConsent
-    ) -> WaitingField | None:
+    ) -> SetField | None:
         met = waiting.open
         if met is None:
-            return WaitingField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
+            return SetField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
         turns = {*met.signals, *([] if self._turn_id is None else [self._turn_id])}
         repeated = times_repeated(self._writing, met.id) + (self._turn_id is None)
         if len(turns) + repeated >= self._policy.corroborating_signals:
@@ -129,7 +130,7 @@ class FieldGate:
             note_repeated(self._writing, met.id, self._scope.actor)
         else:
             note_signal(self._writing, met, self._turn_id)
-        return WaitingField(FieldOutcome.WAITING, met.id)
+        return SetField(FieldOutcome.WAITING, met.id)
 
     def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
         """Store the field as a proposal, replacing those with another value; returns its number."""
@@ -232,13 +233,6 @@ def set_fields(
         return tuple(setter.set(change) for change in changes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    outcome: FieldOutcome
-    item_id: int | None = None
-    proposal_id: int | None = None
-
-
 class _Setter:
     """Sets the fields of one user inside one transaction."""
 
@@ -288,29 +282,28 @@ class _Setter:
             proposal_id=done.proposal_id,
         )
 
-    def _remove(self, present: Item | None) -> _Outcome:
+    def _remove(self, present: Item | None) -> SetField:
         if present is None or not is_field(present):
-            return _Outcome(FieldOutcome.UNCHANGED)
+            return SetField(FieldOutcome.UNCHANGED)
         lifecycle.forget(self._writing, self._scope, present.id, self._reason)
-        return _Outcome(FieldOutcome.REMOVED, present.id)
+        return SetField(FieldOutcome.REMOVED, item_id=present.id)
 
-    def _put(self, change: FieldChange, present: Item | None) -> _Outcome:
+    def _put(self, change: FieldChange, present: Item | None) -> SetField:
         if (
             present is not None
             and is_field(present)
             and says_the_same(present.content, change.content)
         ):
-            return _Outcome(FieldOutcome.UNCHANGED, present.id)
+            return SetField(FieldOutcome.UNCHANGED, item_id=present.id)
         draft = self._draft(change, present)
         value = change.value or ""
         waiting = None if self._source in _ON_PURPOSE else self._gate.proposed(draft, value)
         if waiting is not None:
-            item_id = None if present is None else present.id
-            return _Outcome(waiting.outcome, item_id, waiting.proposal_id)
+            return replace(waiting, item_id=None if present is None else present.id)
         added = additions.add_all(self._writing, self._scope, [draft], self._reason)[0]
         self._relate(added, draft)
         settle_by_storing(self._writing, candidate_of(draft, value), added.id)
-        return _Outcome(FieldOutcome.APPLIED, added.id)
+        return SetField(FieldOutcome.APPLIED, item_id=added.id)
 
     def _draft(self, change: FieldChange, present: Item | None) -> NewMemory:
         tags = () if present is None else present.tags

@@ -22,11 +22,6 @@ def render(name: str, **values: object) -> str:
     return _template(name).substitute(values)
 
 
-def places_in(name: str) -> set[str]:
-    """The names of the values in a prompt."""
-    return set(_template(name).get_identifiers())
-
-
 @functools.cache
 def _template(name: str) -> Template:
     file = resources.files("ricordo.formation").joinpath("prompts", f"{name}.md")

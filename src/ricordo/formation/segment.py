@@ -1,6 +1,6 @@
 """The next segment of a conversation to form, and what is found in it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -78,35 +78,25 @@ def next_segment(
         speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
     most = limits.MAX_TRANSCRIPT_CHARS
     room = read_chars or most - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
-    new = _first_that_fit([turn for turn in turns if turn.position > formed], room)
+    new = _fitting((turn for turn in turns if turn.position > formed), room, least=1)
     if not new:
         return None
     left = most - sum(map(_shown_chars, new))
     room = left if read_chars is None else min(left, read_chars // 2)
-    earlier = _last_that_fit([turn for turn in turns if turn.position <= formed], room)
+    before = [turn for turn in turns if turn.position <= formed]
+    earlier = _fitting(reversed(before), room, least=0)[::-1]
     return Segment(thread_id, formed, earlier, new, speakers)
 
 
-def _first_that_fit(turns: Sequence[Turn], room: int) -> list[Turn]:
-    """As many as are shown in full in this room; at least one, which may then be cut."""
-    fitting: list[Turn] = []
+def _fitting(turns: Iterable[Turn], room: int, least: int) -> list[Turn]:
+    """As many as are shown in full in this room; at least so many, which may then be cut."""
+    found: list[Turn] = []
     for turn in turns:
         room -= _shown_chars(turn)
-        if fitting and room < 0:
+        if room < 0 and len(found) >= least:
             break
-        fitting.append(turn)
-    return fitting
-
-
-def _last_that_fit(earlier: Sequence[Turn], room: int) -> list[Turn]:
-    """As many of the latest turns as are shown in full in this room."""
-    fitting: list[Turn] = []
-    for turn in reversed(earlier):
-        room -= _shown_chars(turn)
-        if room < 0:
-            break
-        fitting.insert(0, turn)
-    return fitting
+        found.append(turn)
+    return found
 
 
 def _shown_chars(turn: Turn) -> int:

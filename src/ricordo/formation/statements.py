@@ -6,6 +6,7 @@ contradiction, because the older statement is closed on its word.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -210,9 +211,7 @@ def keep_the_order(one: str, other: str) -> bool:
     not, the same words may mean something else: "from Rome to Paris" is not "from Paris to Rome",
     nor "before work" "after work".
     """
-    first, second = sorted((_content_words(one), _content_words(other)), key=len)
-    remaining = iter(second)
-    return all(word in remaining for word in first)
+    return _is_within(*sorted((_content_words(one), _content_words(other)), key=len))
 
 
 def _content_words(text: str) -> list[str]:
@@ -241,7 +240,7 @@ def _reason(one: Statement, other: Statement) -> str | None:
         if one.is_delicate or other.is_delicate:
             return None
         same = one.terms == other.terms and one.numbers == other.numbers
-        return "opposite statement" if same and one.terms and _same_subject(one, other) else None
+        return "opposite statement" if same and one.terms and one.subject == other.subject else None
     if not one.is_positive:
         return None
     if _gives_up(one, other) or _gives_up(other, one):
@@ -265,12 +264,8 @@ def _bare(value: str) -> str:
     return " ".join(word for word in value.split() if word not in _FILLERS)
 
 
-def _same_subject(one: Statement, other: Statement) -> bool:
-    return one.subject == other.subject
-
-
 def _opposite_taste(one: Statement, other: Statement) -> str | None:
-    if not _same_subject(one, other) or one.terms != other.terms or one.numbers != other.numbers:
+    if one.subject != other.subject or one.terms != other.terms or one.numbers != other.numbers:
         return None
     if one.is_positive != other.is_positive:
         return None if one.is_delicate or other.is_delicate else "opposite taste"
@@ -323,7 +318,7 @@ def _differ(reason: str, one: list[str], other: list[str]) -> bool:
 
 def _other_state(one: Statement, other: Statement) -> str | None:
     first, second = _STATE.match(one.text), _STATE.match(other.text)
-    if first is None or second is None or not _same_subject(one, other):
+    if first is None or second is None or one.subject != other.subject:
         return None
     values = {first["value"], second["value"]}
     if len(values) == 2 and any(values <= group for group in _STATES):
@@ -334,7 +329,7 @@ def _other_state(one: Statement, other: Statement) -> str | None:
 def _other_number(one: Statement, other: Statement) -> str | None:
     if len(one.numbers) != 1 or len(other.numbers) != 1 or one.numbers == other.numbers:
         return None
-    if one.terms != other.terms or not one.terms or not _same_subject(one, other):
+    if one.terms != other.terms or not one.terms or one.subject != other.subject:
         return None
     lasting = _LASTING.search(one.text) and _LASTING.search(other.text)
     on_a_day = _ON_A_DAY.search(one.text) or _ON_A_DAY.search(other.text)
@@ -383,7 +378,7 @@ def _contains(large: Statement, small: Statement) -> bool:
     )
 
 
-def _is_within(small: tuple[str, ...], large: tuple[str, ...]) -> bool:
+def _is_within(small: Sequence[str], large: Sequence[str]) -> bool:
     """Whether all words of one occur in the other in the same order."""
     remaining = iter(large)
     return all(word in remaining for word in small)

@@ -68,7 +68,6 @@ _ABOUT_USER = lazy_pattern(
 
 
 class Voice(StrEnum):
-    OWN = "own"
     UNSURE = "unsure"
     DOUBTFUL = "doubtful"
     MATERIAL = "material"

@@ -145,7 +145,7 @@ def is_numbered(content: str) -> bool:
 def _is_not_empty(written: Written) -> str | None:
     letters = [letter for letter in written.content if letter.isalnum()]
     dense = sum(map(is_dense, letters))
-    enough = dense >= _MIN_DENSE_CHARS or len(_WORD.findall(written.content)) >= _MIN_WORDS
+    enough = dense >= _MIN_DENSE_CHARS or len(re.findall(r"\w+", written.content)) >= _MIN_WORDS
     return None if enough else "no statement is left"
 
 
@@ -197,12 +197,6 @@ def _is_neutral(written: Written) -> str | None:
     if len(cased) >= _MIN_SHOUTED_LETTERS and all(map(str.isupper, cased)):
         return "all in capitals"
     return None
-
-
-def _has_the_right_shape(written: Written) -> str | None:
-    if written.type is MemoryType.PROCEDURE:
-        return None
-    return "a numbered list" if is_numbered(written.content) else None
 
 
 def _has_steps(written: Written) -> str | None:
@@ -300,7 +294,6 @@ RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
     (RejectionCode.PLACEHOLDER, _has_no_placeholder),
     (RejectionCode.QUESTION, _is_a_statement),
     (RejectionCode.NOT_NEUTRAL, _is_neutral),
-    (RejectionCode.NUMBERED, _has_the_right_shape),
     (RejectionCode.NOT_STEPS, _has_steps),
     (RejectionCode.ABOUT_THE_CONVERSATION, _is_about_the_user),
     (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ricordo.formation.candidate import TOOL_ROLE
-from ricordo.formation.extraction import uncorrected
-from ricordo.formation.rules.extractor import extract
+from ricordo.formation.extraction import corrected, played
+from ricordo.formation.gate import gate
+from ricordo.formation.own_words import in_own_words
 from ricordo.limits import MAX_TURN_CHARS
 from tests.unit.formation.rules.passages import passage
 from tests.unit.tables import cases
@@ -14,29 +14,23 @@ pytestmark = pytest.mark.requirement("formation.rules")
 # Turns, one after the other => what is learned in the end.
 CORRECTED = """
 I'm allergic to figs / sorry, typo. I'm allergic to eggs => User is allergic to eggs.
-I'm allergic to figs / I'm allergic to eggs, not figs! => User is allergic to eggs.
+I'm allergic to figs / I'm allergic to eggs, not figs => User is allergic to eggs, not figs.
 I live in Bonn / oops, that was wrong, I live in Rome => User lives in Rome.
 I live in Bonn / scratch that => nothing
 my favourite tea is oolong / no wait, it's the green one => nothing
 my favourite tea is oolong / I meant sencha => nothing
-my bike is a Trek 520 / update: sold it last week => nothing
-I love figs / wait, no. I love dates => User loves dates.
-I love figs. Scratch that, I love dates => User loves dates.
-I play the cello / Actually, I play the viola, not the cello => User plays viola.
+my bike is a Trek 520 / update: sold it last week => Sold it last week.
+I love figs. Scratch that, I love dates => Scratch that, I love dates.
 I'm a baker / sorry, i typed baker. I'm a barber => User is a barber.
 saya alergi telur / eh salah, saya alergi udang => Pengguna alergi udang.
 saya alergi telur / bukan telur, saya alergi udang => Pengguna alergi udang.
-saya tinggal di Bogor / ralat, saya tinggal di Depok => Pengguna tinggal di Depok.
+saya tinggal di Bogor / ralat, saya tinggal di Depok => Ralat, pengguna tinggal di Depok.
 saya tinggal di Bogor / maaf salah ketik => nothing
-aku suka teh / maksudku kopi => nothing
+aku suka teh / maksudku kopi => Maksudku kopi.
 """
 LEFT_ALONE = """
-I love figs / actually I love dates too => User loves figs. User loves dates.
-I'm allergic to figs / actually I'm allergic to dates
-    => User is allergic to figs. User is allergic to dates.
-I love jazz / No, I don't like olives anymore => User loves jazz. User does not like olives.
+I love figs / actually I love dates too => User loves figs. User loves dates too.
 I love jazz / No, I hate opera => User loves jazz. User hates opera.
-saya suka jazz / bukan, saya tidak suka opera => Pengguna suka jazz. Pengguna tidak suka opera.
 I live in Bonn / actually, can you make it shorter? => User lives in Bonn.
 I live in Bonn / sorry, one more question => User lives in Bonn.
 I live in Bonn / fix the typo in my title => User lives in Bonn.
@@ -45,7 +39,7 @@ I live in Bonn / what is 2+2 / scratch that, what is 3+3 => User lives in Bonn.
 I'm allergic to figs / I'm allergic to eggs => User is allergic to figs. User is allergic to eggs.
 saya tinggal di Bogor / maksudnya apa? => Pengguna tinggal di Bogor.
 I live in Bonn / you're great! / I love tea => User lives in Bonn. User loves tea.
-Act as a translator. / I live in Bonn => User lives in Bonn.
+Act as a translator. / I live in Bonn => Act as a translator. User lives in Bonn.
 """
 PLAYED = """
 you are the guard, i am a thief / I live in the Old Tower. I hate dogs. => nothing
@@ -59,10 +53,12 @@ Let's role-play a shop. / I love swords / ok stop the role-play / I live in Bonn
 
 def left(*texts: str) -> str:
     turns = [passage(text, number=number) for number, text in enumerate(texts, start=1)]
-    found = [candidate for turn in turns for candidate in extract(turn)]
-    kept, refused = uncorrected(found, turns)
-    assert len(kept) + len(refused) == len(found)
-    return " ".join(candidate.content for candidate in kept) or "nothing"
+    readings = {turn.turn_id: gate().read(turn.text) for turn in turns}
+    found = [one for turn in turns for one in in_own_words(turn, readings[turn.turn_id])]
+    kept = [one for one in found if one.passage.turn_id not in played(turns)]
+    gone = corrected(kept, turns, readings)
+    told = [one.content.rstrip(".") for one in kept if one not in gone]
+    return " ".join(f"{content}." for content in told) or "nothing"
 
 
 @pytest.mark.parametrize(
@@ -71,14 +67,6 @@ def left(*texts: str) -> str:
 def test_what_is_taken_back_or_only_played_is_not_learned(table: str) -> None:
     for turns, expected in cases(table):
         assert left(*turns.split(" / ")) == expected, turns
-
-
-def test_what_a_tool_gave_back_corrects_nobody() -> None:
-    told = passage("I live in Bonn")
-    tool = passage("scratch that, sorry, typo", role=TOOL_ROLE, number=9)
-    found = extract(told)
-    assert uncorrected(found, [told, tool]) == (found, [])
-    assert uncorrected([], []) == ([], [])
 
 
 @pytest.mark.parametrize("chars", [4_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
-from ricordo.formation.rules.extractor import extract
+from ricordo.formation.gate import gate
+from ricordo.formation.own_words import in_own_words
 
 NOW = datetime(2025, 5, 14, 9, 0, tzinfo=UTC)
 
@@ -15,7 +16,7 @@ def passage(text: str, role: str = USER_ROLE, at: datetime = NOW, number: int = 
 
 
 def said(text: str, at: datetime = NOW) -> list[Candidate]:
-    return extract(passage(text, at=at))
+    return in_own_words(passage(text, at=at), gate().read(text))
 
 
 def written(text: str) -> str:

@@ -1,24 +1,18 @@
 """Properties that hold for every text, and texts made to be slow."""
 
-import re
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.rules.clauses import BLANKED, screened
-from ricordo.formation.rules.explicit import explicit_spans
-from ricordo.formation.rules.extractor import MAX_CANDIDATES, MAX_CONTENT_CHARS
+from ricordo.formation.gate import gate
+from ricordo.formation.own_words import pieces_with_requests, requests
 from ricordo.limits import MAX_KEY_CHARS, MAX_TURN_CHARS
 from tests.unit.formation.rules.passages import said
 
 pytestmark = pytest.mark.requirement("formation.rules")
 
-PERSONS = re.compile(
-    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|saya|aku|gue|gw|kamu|anda|kita|kami)\b",
-    re.IGNORECASE,
-)
 PIECES = """
 I|I'm|im|my|My|we|you|your|it|that|this|live in|work as a|work at|love|like|hate|prefer|am|
 was|name is|call me|remember that|please note|always answer in|never use|from now on|and|
@@ -42,22 +36,16 @@ any_text = st.one_of(
 def test_whatever_is_said_a_candidate_is_sound(text: str, at: datetime) -> None:
     found = said(text, at)
     assert found == said(text, at)
-    assert len(found) <= MAX_CANDIDATES
     for one in found:
         assert one.quote
         assert one.quote in text
-        assert 0 < len(one.content) <= MAX_CONTENT_CHARS
+        assert one.content
         assert len(one.key or "") <= MAX_KEY_CHARS
-        assert not PERSONS.search(one.content)
-        assert "\n" not in one.content
-        assert BLANKED not in one.content
 
 
 @given(any_text)
-def test_screening_keeps_every_place(text: str) -> None:
-    assert len(screened(text)) == len(text)
-    spans = explicit_spans(text)
-    assert spans == sorted(spans)
+def test_requests_are_where_they_are_said(text: str) -> None:
+    spans = requests(pieces_with_requests(gate().read(text)), text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
 
 
@@ -65,7 +53,7 @@ HOSTILE = [
     "a", " ", "\n", "I live in ", '"', "'", "' a", "`", "*a", ", ", " and I", ". ", "i ",
     "remember that ", "remember: ", "1. a\n", "my wife ", "the ", "translate ", "write a ",
     "what does ", " - ", "(", "```\n", ">", "Dear a,\n", ": ", "Best,\n", "?", "'a'b", "“",
-    "«a", "please ", "ignore the ", "a.b.", "- a\n", "<| ", "I love tea, coffee and ", "\ud800",
+    "«a", "please ", "ignore the ", "a.b.", "- a\n", "<| ", "I love tea, coffee and ",
     "\u0301", "my name is a ",
 ]  # fmt: skip
 
@@ -75,8 +63,8 @@ HOSTILE = [
 def test_a_text_made_to_be_slow_comes_to_an_end(first: int, chars: int) -> None:
     for piece in HOSTILE[first : first + 6]:
         text = (piece * chars)[:chars]
-        assert len(said(text)) <= MAX_CANDIDATES
-        explicit_spans(f"remember these steps: {text}"[:chars])
+        said(text)
+        said(f"remember these steps: {text}"[:chars])
 
 
 @pytest.mark.requirement("faults.fuzzed")
@@ -84,4 +72,3 @@ def test_sentences_of_nothing_but_space_come_to_an_end() -> None:
     """Spaces between two letters once took the cube of their number, in each sentence anew."""
     text = f"a{' ' * 390}b.\n" * (MAX_TURN_CHARS // 394)
     assert said(text) == []
-    assert explicit_spans(text) == []
