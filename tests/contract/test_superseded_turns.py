@@ -50,7 +50,7 @@ def test_what_was_superseded_is_marked_until_that_is_undone(
         "quote": "I live in Lisbon",
         "since": "2025-05-03T09:00:00.000000+00:00",
         "by": new,
-        "now": "User lives in Turin.",
+        "now": "User moved to Turin.",
     }
     assert ana.get(mark.id).status == "superseded"
     assert found["I moved to Turin."].superseded == ()
@@ -64,7 +64,7 @@ def test_a_prompt_never_shows_it_as_current(ana: UserMemory) -> None:
     context = ana.context(QUESTION, modes="recall", threshold=0.0)
     line = (
         "- 2025-01-03 user: I live in Lisbon. [no longer current since 2025-05-03:"
-        f" “User lives in Lisbon.”; now: “User lives in Turin.” #{new}]"
+        f" “User lives in Lisbon.”; now: “User moved to Turin.” #{new}]"
     )
     assert line in context.system.splitlines()
     assert "- 2025-05-03 user: I moved to Turin." in context.system.splitlines()

@@ -19,21 +19,9 @@ from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
-from ricordo.formation.evidence import (
-    cut_quote,
-    find_quote,
-    reason_in_material,
-    retells,
-    supports,
-)
+from ricordo.formation.evidence import cut_quote, find_quote, reason_in_material, retells, supports
 from ricordo.formation.gate import JOIN, LANGUAGES, NOT_KEPT, Reading, gate
-from ricordo.formation.own_words import (
-    KINDS,
-    LIKELY,
-    in_own_words,
-    pieces_with_requests,
-    requests,
-)
+from ricordo.formation.own_words import KINDS, LIKELY, in_own_words, pieces_with_requests, requests
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
@@ -26,13 +25,13 @@ CERTAIN: Final = 1.0
 SURE: Final = 4.7
 SURE_AMONG_OTHERS: Final = 5.7
 SURE_IF_PLAIN: Final = 3.5
+SURE_IF_PROPOSED: Final = 2.9
 SURE_IF_ASKED: Final = 0.0
 GOING_ON: Final = 2.0
 _CARRIED_ON: Final = frozenset({"other", "reported", "hypo", "wish", "fiction", "quote", "world"})
 RULE: Final = "rule"
-_NAME: Final = "name"
-_LIKE: Final = "like"
 _MOST_LINE_BREAKS: Final = 2
+_MOST_LINES: Final = 20
 _SHORT_WORDS: Final = 3
 _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "goal", "rule"})
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
@@ -46,10 +45,13 @@ _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 _PLAIN: Final = pattern("own_words", "plain", re.IGNORECASE)
 _CERTAIN: Final = {
     label: pattern("own_words", f"certain {label}", re.IGNORECASE)
-    for label in ("health", "name", "like")
+    for label in ("name", "home", "job", "health", "like", "rule")
 }
-_OFTEN_MEANT: Final = frozenset({"irony", "fiction", "mood", "chat", "reported"})
+_OFTEN_MEANT: Final = frozenset({"irony", "fiction", "mood", "chat", "reported", "oneoff"})
+_NOT_SERIOUS: Final = pattern("own_words", "not serious", re.IGNORECASE)
+_MAKES_TEXT: Final = pattern("own_words", "makes text", re.IGNORECASE)
 _SURELY_NOT_MEANT: Final = 0.9
+_BEFORE_A_STATEMENT: Final = ("", *".!?,;:")
 _ENGLISH: Final = pattern("own_words", "english subject", re.IGNORECASE)
 _INDONESIAN: Final = pattern("own_words", "indonesian subject", re.IGNORECASE)
 _MOST_PLAIN_WORDS: Final = 12
@@ -58,14 +60,12 @@ _WISH: Final = re.compile(r"(?:i|saya|aku|gue|gw) ", re.IGNORECASE)
 _REQUEST: Final = pattern("own_words", "request", re.IGNORECASE)
 _UNCLEAR: Final = pattern("own_words", "unclear subject", re.IGNORECASE)
 _AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
-_LAST_SUBJECT: Final = pattern("own_words", "last subject", re.IGNORECASE)
 _MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
 _WORK: Final = re.compile(r"((?:User|Pengguna) \w+) ((?:at|for|di) .+?) ((?:as|sebagai) .+)")
 _KEYS: Final = ("preferred_name", "employer", "occupation", "home_city", "birthday", "language")
 _KEYED: Final = {key: pattern("own_words", key.replace("_", " "), re.IGNORECASE) for key in _KEYS}
 
 _STEP: Final = re.compile(r"(?:^|\s)(\d{1,2})[.)]\s+(?=\S)")
-_FEWEST_STEPS: Final = 2
 _VERB_OF_REQUEST: Final = re.compile(
     rf"(?:{alternatives('own_words', 'verb of request')})\s+", re.IGNORECASE
 )
@@ -125,14 +125,34 @@ KINDS: Final[dict[str, Kind]] = {
 
 
 def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
+    """What a message tells, and plain statements on lines of their own.
+
+    The gate takes much that follows a line break for a quotation; here the voice is known.
+    """
+    found = _in_message(passage, reading)
+    if passage.material or passage.unsure or passage.doubtful or _MAKES_TEXT.search(passage.text):
+        return found
+    for line in passage.text.split("\n")[:_MOST_LINES] if "\n" in passage.text else ():
+        alone = _in_message(replace(passage, text=line), gate().read(line))
+        place = passage.text.find(line)
+        found += [
+            replace(one, passage=passage, is_explicit=False)
+            for one in alone
+            if _is_plain(one.quote)
+            and not any(_overlaps(other, place, place + len(line)) for other in found)
+        ]
+    return found
+
+
+def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
     """One candidate for each piece that is surely kept, or that the user asked to remember."""
     text = passage.text
     is_mixed = has_other_voices(passage)
-    pieces = _with_tails(_with_subjects(pieces_with_requests(reading), text), text)
-    if not is_mixed:
-        pieces = [_made_certain(piece, text) for piece in pieces]
-    else:  # only what is certainly a request counts as one
+    pieces = _with_tails(pieces_with_requests(reading), text)
+    if is_mixed:  # only what is certainly a request counts as one
         pieces = [one for one in pieces if one.label != REMEMBER or one.chance == CERTAIN]
+    if not passage.material:
+        pieces = [_made_certain(piece, text) for piece in pieces]
     found: list[Candidate] = []
     for number, piece in enumerate(pieces):
         quote = text[piece.start : piece.end]
@@ -140,18 +160,21 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
             continue  # nobody speaks of themselves as the user
         asked = _is_asked_for(pieces, number, text)
         told = _in_third_person(quote, passage)
-        is_whole = told is not None or piece.label == _NAME
+        is_whole = told is not None or piece.label == "name"
         is_wish = piece.label == RULE and told is not None and _WISH.match(quote) is not None
         may_last = is_wish or piece.label not in _PASSING
-        is_plain = is_whole and may_last and _is_plain(quote)
-        least = SURE_AMONG_OTHERS if is_mixed else SURE_IF_PLAIN if is_plain else SURE
+        is_plain = is_whole and may_last and _is_plain(quote) and not _NOT_SERIOUS.search(text)
+        least = SURE_AMONG_OTHERS if is_mixed else SURE
+        if is_plain and not passage.material:
+            will_wait = KINDS[piece.label].field in _MOST_PRIVATE
+            least = SURE_IF_PROPOSED if will_wait else SURE_IF_PLAIN
         if _goes_on(pieces, number, text):
             least = max(least, SURE) + GOING_ON
         if piece.evidence < (SURE_IF_ASKED if asked else least):
             continue
         if piece.label in _ONLY_ASKED and not asked:
             continue
-        kind = KINDS[_LIKE if is_wish else piece.label]
+        kind = KINDS["like" if is_wish else piece.label]
         is_private = kind.field or sensitive_fields_of(quote, "", None) & _MOST_PRIVATE
         if is_private and not _comes_first(pieces, number):
             asked = False  # what slips into a request is not asked for
@@ -180,7 +203,9 @@ def _made_certain(piece: Piece, text: str) -> Piece:
     """What people say only of themselves is kept, unless the gate is sure that it is not meant."""
     quote = text[piece.start : piece.end]
     label = next((label for label, said in _CERTAIN.items() if said.match(quote)), None)
-    if label is None or len(quote.split()) > _MOST_PLAIN_WORDS:
+    begins = text[: piece.start].rstrip()[-1:] in _BEFORE_A_STATEMENT
+    is_short = len(quote.split()) <= _MOST_PLAIN_WORDS
+    if label is None or not begins or not is_short or _NOT_SERIOUS.search(text):
         return piece
     if not piece.is_kept:
         alone = gate().read(text).judged(piece.start, piece.end)  # what came before may mislead
@@ -207,7 +232,7 @@ def _procedure(own: Candidate, before: Sequence[Piece]) -> list[Candidate]:
     said = text[asked[-1] if asked else place : place + len(own.quote)]
     marks = list(_STEP.finditer(said))
     numbers = [int(mark[1]) for mark in marks]
-    if numbers != [*range(1, len(marks) + 1)] or len(marks) < _FEWEST_STEPS:
+    if not numbers[1:] or numbers != [*range(1, len(numbers) + 1)]:
         return []
     ends = [*(mark.start() for mark in marks[1:]), len(said)]
     steps = [
@@ -234,17 +259,6 @@ def _numbers_in(quote: str, label: str) -> frozenset[str]:
     """A long number that is no year, where none is expected, may be a code: it needs consent."""
     is_odd = label not in _WITH_NUMBERS and _LONG_NUMBER.search(quote)
     return frozenset({"identifiers"}) if is_odd else frozenset()
-
-
-def _with_subjects(pieces: Sequence[Piece], text: str) -> list[Piece]:
-    """With the "I" of what is asked for: "remember I | take it black"."""
-    moved = list(pieces)
-    for number, (before, piece) in enumerate(pairwise(pieces)):
-        found = _LAST_SUBJECT.search(text, before.start, before.end)
-        if found and before.label == REMEMBER and piece.is_kept:
-            moved[number] = replace(before, end=found.start())
-            moved[number + 1] = replace(piece, start=found.start() + 1)
-    return moved
 
 
 def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
@@ -309,11 +323,10 @@ def pieces_with_requests(reading: Reading) -> list[Piece]:
         if request and piece.label != REMEMBER:
             found.append(Piece(piece.start, request.end(), REMEMBER, CERTAIN))
             rest = reading.text[request.end() : piece.end]
-            start = piece.end - len(rest.lstrip(_AROUND))
-            found.append(replace(piece, start=start))
+            found.append(replace(piece, start=piece.end - len(rest.lstrip(_AROUND))))
         else:
             found.append(replace(piece, chance=CERTAIN) if request else piece)
-    return found
+    return [piece for piece in found if piece.start < piece.end]
 
 
 def _not_taken_up(

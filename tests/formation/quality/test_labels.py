@@ -196,11 +196,11 @@ def test_the_labels_can_be_met() -> None:
 
 # Of each set: the least precision, and the least recall.
 LEAST = {
-    "snippets": (0.95, 0.93),
-    "everyday": (0.96, 0.80),
-    "held_out": (0.95, 0.80),
+    "snippets": (0.95, 0.83),
+    "everyday": (0.97, 0.84),
+    "held_out": (0.95, 0.85),
     "blind": (0.97, 0.92),
-    "languages": (0.92, 0.70),
+    "languages": (0.93, 0.74),
 }
 
 

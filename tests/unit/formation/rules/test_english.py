@@ -281,54 +281,53 @@ cat Miso keeps yelling | my friend's dog Rex won't eat | The dog Rex keeps barki
 job is fixing lifts | as a joke I live in Rome | test: I live in Rome | I'm on a diet | I'm on
 vacation in Rome | I have to be in Rome by noon | I'll be 30 minutes late | I'm 5 minutes away |
 I'm 180 cm tall? | stop adding salt at this point | stop using the old API | never mind the gap |
-from now on this variable is called x | going forward in the story, use past tense | whenever I
-sneeze I laugh | when I paste code, explain this one | In future, when this table is empty, return
-null | don't forget what I said | Save this for later: that link | remember my face | 1. a 2. b.
-Can you explain these steps? | Here's my schedule: 1. gym 2. work | about me: nothing | about me:
-see profile, I am great | Tell me about me: what do you know | facts about me: none | Write a bio
-about me: vegan, two cats | Hi, this is Urgent | it's Monday here | Winter here | hi, Windows here
-| I make 5 dollars a day in the game | if I earn $5000 a month, what tax do I pay? | Suppose my
-salary is $4000 a month | I'm diabetic-friendly | Is my rent is 900 a month ok? | cats make me itch
-to paint | I do yoga mats wholesale | we plan to visit page 2 | thanks, that's what I meant | hate
-mail keeps coming | retired in the third set | moved to the left | got married people in the survey
-| from Rome to Naples | based in reality | am i vegan if i eat honey, or not really? | what if I'm
-pregnant, can I still fly? | why do people say I'm cold, is it my face? | We have three options and
-a deadline | we got a new printer at the office | our client moved to Leeds | moving to Rome is
-expensive | living in Rome would be nice | working as a nurse is hard | born in the USA is my
-favourite song | Nothing here. | Same here | Beginner here | hate to ask but can you help | just
-got an error | got a new error yesterday | just moved to the next task | been working on this bug
-all day | been trying to fix it for hours | not a fan of this layout | trying to learn how this
-works | based in part on your answer | allergic to what exactly? | Meetings give me hives | work
-gives me hives lol | my job is getting harder | my job is killing me | my phone is a bit slow | my
-laptop is a mess | my car is a piece of junk | my dog training class was fun | I have a car problem
-| I have a guitar lesson tomorrow | I collect data from three sensors | I teach you a lesson | I've
-taken up too much of your time | I took up your suggestion | my rent is due tomorrow | as a vegan
-restaurant owner would say | as a Buddhist would say, let go | I'm a member of the band's mailing
-list | stop | stop it | stop the music | stop being so sad | stop adding the sugar | each time I
-ask you something you say no | going forward we need a plan | in the future people will live on
-Mars | keep it short | keep it casual in this email | give me metric units | no emojis please | I
-want to run this script | I'm trying to learn what this means | I'm saving the file for later | my
-brother Ben said he is a vet | my wife and I had a fight in my dream | If my wife and I move to
-Rome, what visa do we need? | remember how I told you about Rome? | remember the steps? | please
-remember to save | dont forget to buy milk ok? | note it down | Here's how it works: 1. open it 2.
-close it | is this a scam? I am a prince and I live in Lagos. My name is Ben. | got this message: I
-am Ana and I live in Rome | thank you, you're the best! | The narrator says: we live in Leeds | My
-mom always says I'm a good cook | who told you i live in Rome? | my late dog Rex was lovely once |
-If only we lived in Rome | We might get a puppy called Rex | thinking of getting a puppy | maybe we
-should get a dog | I'd love to run a marathon someday | we don't eat lunch here | I'm in love with
-this | I'm reading about vegans | she lives in Rome and I hate it | this is Great | Hi, this is
-Important | I told him I'm a doctor | I said I live in Rome | The form asks: I live in ____ | User:
-I live in Rome | I have a green light | i am off | I am off today | I find this error confusing | I
-find the code hard to read | I'd take the blue one over the red one | I keep tabs open | I bought a
-sandwich | I've been looking at this for ages | I get an error every time | I need to finish my
-report by Friday | I'm trying to cut the video | I never drink enough | I gave up | I quit my job
-hunt | I take everyone into account | If I go to the gym every day, will I lose weight? | he goes
-to the gym every Monday | My friend is a baker where I live | this makes me sick | People make me
-ill | I am in love | I am in trouble | Should I stop eating meat? | I stopped eating when the phone
-rang | no sugar for me today | I'm a stranger here | my sister loves it | when I was six I lived in
-Rome | I'm not a morning person | we are going to win next year | I am writing a letter in June |
-my flight in March was cancelled | I am running late next week | I'm a big fan of your work | I
-have a question on 3 May
+from now on this variable is called x | whenever I sneeze I laugh | when I paste code, explain this
+one | don't forget what I said | Save this for later: that link | remember my face | 1. a 2. b. Can
+you explain these steps? | Here's my schedule: 1. gym 2. work | about me: nothing | about me: see
+profile, I am great | Tell me about me: what do you know | facts about me: none | Write a bio about
+me: vegan, two cats | Hi, this is Urgent | it's Monday here | Winter here | hi, Windows here | I
+make 5 dollars a day in the game | if I earn $5000 a month, what tax do I pay? | Suppose my salary
+is $4000 a month | Is my rent is 900 a month ok? | cats make me itch to paint | I do yoga mats
+wholesale | we plan to visit page 2 | thanks, that's what I meant | hate mail keeps coming |
+retired in the third set | moved to the left | got married people in the survey | from Rome to
+Naples | based in reality | am i vegan if i eat honey, or not really? | what if I'm pregnant, can I
+still fly? | why do people say I'm cold, is it my face? | We have three options and a deadline | we
+got a new printer at the office | our client moved to Leeds | moving to Rome is expensive | living
+in Rome would be nice | working as a nurse is hard | born in the USA is my favourite song | Nothing
+here. | Same here | Beginner here | hate to ask but can you help | just got an error | got a new
+error yesterday | just moved to the next task | been working on this bug all day | been trying to
+fix it for hours | not a fan of this layout | trying to learn how this works | based in part on
+your answer | allergic to what exactly? | Meetings give me hives | work gives me hives lol | my job
+is getting harder | my job is killing me | my phone is a bit slow | my laptop is a mess | my car is
+a piece of junk | my dog training class was fun | I have a car problem | I have a guitar lesson
+tomorrow | I collect data from three sensors | I teach you a lesson | I've taken up too much of
+your time | I took up your suggestion | my rent is due tomorrow | as a vegan restaurant owner would
+say | as a Buddhist would say, let go | I'm a member of the band's mailing list | stop | stop it |
+stop the music | stop being so sad | stop adding the sugar | each time I ask you something you say
+no | going forward we need a plan | in the future people will live on Mars | keep it short | keep
+it casual in this email | give me metric units | no emojis please | I want to run this script | I'm
+trying to learn what this means | I'm saving the file for later | my brother Ben said he is a vet |
+my wife and I had a fight in my dream | If my wife and I move to Rome, what visa do we need? |
+remember how I told you about Rome? | remember the steps? | please remember to save | dont forget
+to buy milk ok? | note it down | Here's how it works: 1. open it 2. close it | is this a scam? I am
+a prince and I live in Lagos. My name is Ben. | got this message: I am Ana and I live in Rome |
+thank you, you're the best! | The narrator says: we live in Leeds | My mom always says I'm a good
+cook | who told you i live in Rome? | my late dog Rex was lovely once | If only we lived in Rome |
+We might get a puppy called Rex | thinking of getting a puppy | maybe we should get a dog | I'd
+love to run a marathon someday | we don't eat lunch here | I'm in love with this | I'm reading
+about vegans | she lives in Rome and I hate it | this is Great | Hi, this is Important | I told him
+I'm a doctor | I said I live in Rome | The form asks: I live in ____ | User: I live in Rome | I
+have a green light | i am off | I am off today | I find this error confusing | I find the code hard
+to read | I'd take the blue one over the red one | I keep tabs open | I bought a sandwich | I've
+been looking at this for ages | I get an error every time | I need to finish my report by Friday |
+I'm trying to cut the video | I never drink enough | I gave up | I quit my job hunt | I take
+everyone into account | If I go to the gym every day, will I lose weight? | he goes to the gym
+every Monday | My friend is a baker where I live | this makes me sick | People make me ill | I am
+in love | I am in trouble | Should I stop eating meat? | I stopped eating when the phone rang | no
+sugar for me today | I'm a stranger here | my sister loves it | when I was six I lived in Rome |
+I'm not a morning person | we are going to win next year | I am writing a letter in June | my
+flight in March was cancelled | I am running late next week | I'm a big fan of your work | I have a
+question on 3 May
 """
 
 

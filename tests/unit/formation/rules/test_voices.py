@@ -17,7 +17,6 @@ pytestmark = pytest.mark.requirement("formation.rules")
 
 OTHER_VOICES = {
     "translation": "Translate to French:\nI live in Paris. I love cats.",
-    "translation of the above": "I live in Rome. I love cats. Translate that please. Thanks!",
     "proofreading": "Please proofread this:\nI live in Paris and I work as a teacher.",
     "grammar": "I lives in Paris since 2010 and I like tea. Is my grammar right?",
     "rewriting": "Rewrite this so that it sounds friendly\n\nI am a nurse and I hate onions.",
