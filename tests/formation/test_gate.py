@@ -135,6 +135,17 @@ def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
     assert talking.known == ["User switched from Bun to Node."]
 
 
+def test_what_was_replaced_already_is_not_replaced_again(talking: Talking) -> None:
+    talking.form("I use Bun.")
+    talking.form(
+        "I switched from Bun to Node. I switched from Bun to Deno for tests.", thread="second"
+    )
+    assert sorted(talking.known) == [
+        "User switched from Bun to Deno for tests.",
+        "User switched from Bun to Node.",
+    ]
+
+
 def test_a_second_instruction_is_kept_beside_the_one_a_rule_reads(talking: Talking) -> None:
     talking.form("Call me Sam from now on, and always answer in metric units.")
     assert sorted(talking.known) == [

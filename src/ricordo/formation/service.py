@@ -42,6 +42,7 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.segment import Found, Segment, next_segment
 from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, replacement, sharing
+from ricordo.memories.lifecycle import own_item
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
@@ -49,7 +50,7 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source
+from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -198,6 +199,7 @@ class DecisionWriter:
             return self._wait(writing, thread_id, resolution, draft, waiting)
         if not may_write:
             return not_written(resolution, Action.REJECT, TURN_CAP)
+        resolution = _as_it_stands(writing, resolution)
         added = write(self._recall, writing, resolution, draft, prepared)
         settle_by_storing(writing, candidate, added.id)
         return decision_of(resolution, added)
@@ -236,6 +238,20 @@ class DecisionWriter:
         needed = consent.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
+
+
+def _as_it_stands(writing: WriteTransaction, resolution: Resolution) -> Resolution:
+    """Without what an earlier statement of the same conversation has replaced already."""
+    if resolution.action is not Action.REPLACE:
+        return resolution
+    scope = Scope(writing.user_id)
+    left = [
+        item
+        for item in resolution.targets
+        if own_item(writing, scope, item.id).status is Status.ACTIVE
+    ]
+    action = Action.REPLACE if left else Action.ADD
+    return replace(resolution, action=action, targets=tuple(left))
 
 
 def _exceeds_access(resolution: Resolution) -> bool:
