@@ -149,7 +149,7 @@ class StoreSettings(BaseModel):
         " exact, learned.",
     )
     reranked: int = Field(
-        default=10,
+        default=8,
         ge=0,
         le=50,
         description="How many of the best results a second model reads again, together with the"

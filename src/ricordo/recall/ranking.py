@@ -66,7 +66,7 @@ class Ranking:
     lexical_weight: float = 0.3
     candidates: int = 50
     off: frozenset[str] = field(default_factory=frozenset)
-    reranked: int = 10
+    reranked: int = 8
     rerank_ms: int = 300
 
     @classmethod
@@ -76,7 +76,7 @@ class Ranking:
         lexical_weight: float,
         candidates: int,
         off: str,
-        reranked: int = 10,
+        reranked: int = 8,
         rerank_ms: int = 300,
     ) -> Self:
         """A ranking from settings; ``off`` is a comma-separated list of parts.
