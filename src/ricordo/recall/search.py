@@ -272,10 +272,16 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             replace(best[place], score=scores[place], confidence=round(scores[place], PART_DIGITS))
             for place in order
         ]
-        return (
-            [*ranked, *best[len(lines) :]],
-            [*(items[place] for place in order), *items[len(lines) :]],
-        )
+        least = ranked[-1]  # the others stay below
+        rest = [
+            replace(
+                one,
+                score=min(one.score, least.score),
+                confidence=min(one.confidence, least.confidence),
+            )
+            for one in best[len(lines) :]
+        ]
+        return [*ranked, *rest], [*(items[place] for place in order), *items[len(lines) :]]
 
     def _best(
         self,

@@ -157,6 +157,18 @@ def test_what_is_likely_brings_the_less_likely_too(ana: UserMemory) -> None:
     assert len(ana.search_turns("Which instrument do I play?", limit=20)) == 20
 
 
+@pytest.mark.requirement("recall.reread")
+def test_what_was_not_read_again_stays_below(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Reranker, "said", lambda _, question, lines, late: np.full(len(lines), -9.0)
+    )
+    scores = [hit.score for hit in ana.search_turns("Nothing new?", limit=20, threshold=0)]
+    assert len(scores) == 20
+    assert scores == sorted(scores, reverse=True)
+
+
 @pytest.mark.requirement("recall.vectors-wanting")
 def test_a_search_says_that_most_vectors_are_wanting(tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
