@@ -13,6 +13,7 @@ from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, St
 from ricordo.formation import consent, schedule
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.conflicts import (
+    NEW,
     WRITING_ACTIONS,
     Answered,
     KnownMemories,
@@ -47,7 +48,7 @@ from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
-from ricordo.model.item import Added
+from ricordo.model.item import Added, Item
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source, Status
@@ -56,6 +57,7 @@ from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import revision_of
+from ricordo.storage.links import owner_of_linked
 from ricordo.storage.search_rows import text_hash
 from ricordo.text.normalise import canonical
 
@@ -241,17 +243,20 @@ class DecisionWriter:
 
 
 def _as_it_stands(writing: WriteTransaction, resolution: Resolution) -> Resolution:
-    """Without what an earlier statement of the same conversation has replaced already."""
-    if resolution.action is not Action.REPLACE:
+    """Without what an earlier statement of the same conversation has replaced or unlinked."""
+    if resolution.action not in (Action.REPLACE, Action.UNLINK):
         return resolution
     scope = Scope(writing.user_id)
-    left = [
-        item
-        for item in resolution.targets
-        if own_item(writing, scope, item.id).status is Status.ACTIVE
-    ]
-    action = Action.REPLACE if left else Action.ADD
-    return replace(resolution, action=action, targets=tuple(left))
+
+    def is_there(item: Item) -> bool:
+        if resolution.action is Action.UNLINK:
+            return owner_of_linked(writing.connection, writing.user_id, item.id) is not None
+        return own_item(writing, scope, item.id).status is Status.ACTIVE
+
+    left = tuple(filter(is_there, resolution.targets))
+    if left:
+        return replace(resolution, targets=left)
+    return replace(resolution, action=Action.ADD, reason=NEW, targets=())
 
 
 def _exceeds_access(resolution: Resolution) -> bool:

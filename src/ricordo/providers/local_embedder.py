@@ -241,6 +241,17 @@ def _load_tokenizer(files: ModelFiles) -> "Tokenizer":
     return tokenizer
 
 
+def session_of(source: bytes | str, threads: int) -> Session:
+    """A graph, ready to run. Raises EmbedderUnavailable, and whatever onnxruntime does."""
+    onnxruntime = load_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ONLY_ERRORS
+    options.intra_op_num_threads = min(threads, _cores())
+    # Spinning threads would double the CPU time of each text.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
 def _load_session(files: ModelFiles, threads: int) -> Session:
     source: bytes | str = str(files.graph)  # by path, because of external weights
     if files.is_shipped:
@@ -249,14 +260,10 @@ def _load_session(files: ModelFiles, threads: int) -> Session:
             faster = files.graph.with_name(SHIPPED_FASTER_GRAPH)
             files.read_checked(faster)
             source = str(faster)
-    onnxruntime = load_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ONLY_ERRORS
-    options.intra_op_num_threads = min(threads, _cores())
-    # Spinning threads would double the CPU time of each text.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        return session_of(source, threads)
+    except EmbedderUnavailable:
+        raise
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
         raise BadEmbedding(
             f"local model: {files.graph} cannot be used: {_first_line(error)}"

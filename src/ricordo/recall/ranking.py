@@ -76,8 +76,8 @@ class Ranking:
         lexical_weight: float,
         candidates: int,
         off: str,
-        reranked: int = 8,
-        rerank_ms: int = 300,
+        reranked: int,
+        rerank_ms: int,
     ) -> Self:
         """A ranking from settings; ``off`` is a comma-separated list of parts.
 

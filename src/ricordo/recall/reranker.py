@@ -4,7 +4,7 @@
 """
 
 import json
-import os
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ricordo import fork_safety
-from ricordo.providers.local_embedder import SHIPPED, load_onnxruntime
+from ricordo.providers.local_embedder import SHIPPED, session_of
 from ricordo.recall.ranking import Scores
+
+_log = logging.getLogger(__name__)
 
 QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
@@ -45,15 +47,8 @@ class Reranker:
     def __init__(self) -> None:
         from tokenizers import Tokenizer
 
-        onnxruntime = load_onnxruntime()
         folder = resources.files(__package__) / "reranker_model"
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(
-            (folder / "reranker.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session_of((folder / "reranker.onnx").read_bytes(), _THREADS)
         self._joining: dict[str, list[float]] = json.loads(
             (folder / "joining.json").read_text("utf-8")
         )
@@ -135,3 +130,14 @@ _loaded = _Loaded()
 
 def reranker() -> Reranker:
     return _loaded.get()
+
+
+def reread(
+    kind: str, question: str, lines: Sequence[Line], first: Scores, seconds: float
+) -> Scores | None:
+    """See :meth:`Reranker.chances`; None also where it fails: the first order is good enough."""
+    try:
+        return reranker().chances(kind, question, lines, first, seconds)
+    except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
+        _log.warning("the best results were not read again: %s", error)
+        return None

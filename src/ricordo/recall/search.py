@@ -34,7 +34,7 @@ from ricordo.recall.ranking import (
     strength,
     with_exact,
 )
-from ricordo.recall.reranker import Line, reranker
+from ricordo.recall.reranker import Line, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
 from ricordo.text.languages import guess
@@ -83,6 +83,8 @@ class Ranked:
     fused: float
     boosts: Mapping[str, float]
     weighed: float
+    learned: float | None
+    """What the net says, before the second reading; None where it was not asked."""
 
     @property
     def id(self) -> int:
@@ -176,7 +178,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """Like :meth:`find`, for a user or an agent who sees the results: without a threshold,
         nothing where even the best is unlikely.
         """
-        found = self.find(user_id, query, limit, wanted, threshold, reread=True)
+        found = self.find(user_id, query, limit, wanted, threshold, is_reread=True)
         if threshold is not None or self._is_likely(found):
             return found
         return replace(found, items=(), ranked=(), left_out=found.confidence)
@@ -206,10 +208,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         threshold: float | None = None,
         within: Condition | None = None,
         *,
-        reread: bool = False,
+        is_reread: bool = False,
     ) -> SearchAnswer[Found]:
         """What answers a query best, with its ranking. ``within`` is a further condition; with
-        ``reread`` the best few are read again, together with the question.
+        ``is_reread`` the best few are read again, together with the question.
         """
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
@@ -227,7 +229,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             if within is not None:
                 searched = replace(searched, where=searched.where & within)
             found = self._candidates.gather(view.connection, searched, question, limit)
-            again = self._ranking.reranked if reread and self._is_reread(question, found) else 0
+            again = self._ranking.reranked if is_reread and self._can_reread(question, found) else 0
             best = self._best(
                 view, user_id, question, found, max(limit, again), None if again else threshold
             )
@@ -248,7 +250,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             without_vectors=_WITHOUT_VECTORS if found.lacks_vectors else None,
         )
 
-    def _is_reread(self, question: Question, found: Candidates) -> bool:
+    def _can_reread(self, question: Question, found: Candidates) -> bool:
         """The second reader knows English."""
         return self._is_learned(question, found) and guess(question.text) in _KNOWN_LANGUAGES
 
@@ -262,7 +264,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """In the order that the second reading gives to the first few; as they were, without."""
         first = np.array([one.score for one in best[: len(lines)]])
         seconds = self._ranking.rerank_ms / 1000
-        chances = reranker().chances(self.kind, question.text, lines, first, seconds)
+        chances = reread(self.kind, question.text, lines, first, seconds)
         if chances is None:
             return list(best), list(items)
         chances = with_exact(chances, np.array([one.exact for one in best[: len(lines)]]))
@@ -339,18 +341,21 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 fused=float(base[place]),
                 boosts=boosts[place],
                 weighed=boosted[place],
+                learned=None if chances is None else scores[place],
             )
             for place in islice(kept, limit)
         ]
 
     def _explain(self, one: Ranked, answer: SearchAnswer[Found]) -> dict[str, Any]:
         evidence = {"coverage": one.coverage, "exact": one.exact}
+        learned = {} if one.learned is None else {"learned": _shown(one.learned)}
         return {
             **{name: _shown(part) for name, part in (self._parts(one) | evidence).items()},
             "terms": {term: _shown(weight) for term, weight in answer.weights.items()},
             "fused": _shown(one.fused),
             "boosts": {name: _shown(share) for name, share in one.boosts.items()},
             "weighed": _shown(one.weighed),
+            **learned,
         }
 
     def _speakers(

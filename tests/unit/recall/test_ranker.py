@@ -126,6 +126,21 @@ def test_without_the_time_the_first_order_stays(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.requirement("recall.reread")
+def test_a_second_reading_that_fails_changes_nothing(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such operator")
+
+    monkeypatch.setattr(Reranker, "said", broken)
+    found = ana.search("Which instrument?", explain=True)
+    assert "cello" in found[0].content_snippet
+    assert found[0].explanation is not None
+    assert found[0].explanation["learned"] == found[0].confidence
+    assert "not read again: no such operator" in caplog.text
+
+
+@pytest.mark.requirement("recall.reread")
 def test_other_languages_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Reranker, "said", lambda *_: pytest.fail("it reads English only"))
     with open_memory(":memory:", run_jobs=False) as memory:
