@@ -148,6 +148,19 @@ class StoreSettings(BaseModel):
         " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy,"
         " exact, learned.",
     )
+    reranked: int = Field(
+        default=8,
+        ge=0,
+        le=50,
+        description="How many of the best results a second model reads again, together with the"
+        " question; 0: none.",
+    )
+    rerank_ms: int = Field(
+        default=300,
+        ge=1,
+        le=60_000,
+        description="Milliseconds after which the order without that reading is used.",
+    )
     link_min: float = Field(
         default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."
     )

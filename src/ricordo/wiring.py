@@ -433,6 +433,8 @@ def _assemble(
             settings.lexical_weight,
             settings.candidates,
             settings.ranking_off,
+            settings.reranked,
+            settings.rerank_ms,
         ),
         access,
         cache_bytes=settings.index_cache_mb * 1024 * 1024,

@@ -469,7 +469,7 @@ def observe_all(
         StorageError: the store cannot be opened or written.
     """
     done = 0
-    with open_memory(url, run_jobs=False, embedder=embedder) as memory:
+    with open_memory(url, run_jobs=False, embedder=embedder, formation=False) as memory:
         for conversation in questions.conversations:
             user = memory.user(user_of(conversation))
             for thread, messages in _messages(conversation):

@@ -204,8 +204,8 @@ def test_the_parts_reproduce_the_score(searching_store: Memory, clock: ManualClo
         assert parts is not None
         boost = sum(parts["boosts"].values())
         bounded = max(-MAX_BOOST, min(MAX_BOOST, boost))
-        assert hit.score == pytest.approx(parts["fused"] * (1 + bounded), abs=5e-4)
-        assert abs(hit.score - parts["fused"]) <= MAX_BOOST * parts["fused"] + 5e-4
+        assert parts["weighed"] == pytest.approx(parts["fused"] * (1 + bounded), abs=5e-4)
+        assert hit.score == pytest.approx(parts["weighed"] / (1 + MAX_BOOST), abs=5e-4)
         fused = 0.7 * (parts["semantic"] or 0.0) + 0.3 * (parts["lexical"] or 0.0)
         assert parts["fused"] == pytest.approx(fused, abs=5e-4)
         assert hit.signals.to_dict() == {"fts": parts["lexical"], "semantic": parts["semantic"]}

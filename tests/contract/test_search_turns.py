@@ -10,6 +10,7 @@ import pytest
 from ricordo import InvalidValue, Memory, NewTurn, ScopeWidened, UnknownField, UserMemory
 from ricordo.errors import EmbeddingError
 from ricordo.providers.embedder import Vectors
+from ricordo.recall.turn_search import TurnSearch
 from ricordo.testing import ManualClock, WordEmbedder
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import WIDTH, Searching
@@ -134,7 +135,8 @@ def test_a_hit_says_who_said_it_where_and_when(searching_store: Memory, clock: M
     parts = hit.explanation
     assert parts is not None
     boosts = sum(parts["boosts"].values())
-    assert hit.score == pytest.approx(parts["fused"] + boosts, abs=1e-3)
+    assert parts["weighed"] == pytest.approx(parts["fused"] + boosts, abs=1e-3)
+    assert hit.score == pytest.approx(parts["weighed"] / TurnSearch.highest_score, abs=1e-3)
     assert {"role", "thread"} <= set(parts["boosts"])
     assert all(one.explanation is None for one in ana.search_turns("Momo"))
 

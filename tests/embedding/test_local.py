@@ -76,6 +76,22 @@ def test_every_text_has_a_vector(text: str) -> None:
     assert numpy.isfinite(row).all()
 
 
+@pytest.mark.skipif(
+    not local_embedder._has_vnni(), reason="without VNNI its sums overflow, and it is not used"
+)
+def test_the_graph_for_faster_processors_gives_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for is_faster in (False, True):
+        monkeypatch.setattr(local_embedder, "_has_vnni", lambda faster=is_faster: faster)
+        model = OnnxModel(local_embedder.SHIPPED, threads=1)
+        texts = ("Where does Carolina live?", "My sister moved to Turin in May.")
+        found.append(numpy.concatenate([model.vectors([model.tokens(text)]) for text in texts]))
+    assert (found[0] * found[1]).sum(axis=1) == pytest.approx([1, 1], abs=0.02)
+    assert (found[0] != found[1]).any()
+
+
 def test_a_deadline_is_looked_at_between_batches() -> None:
     moments = iter([0.0, 0.0, 0.5, 1.5])
     embedder = LocalEmbedder(monotonic=lambda: next(moments))

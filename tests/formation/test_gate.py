@@ -5,12 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from ricordo import Memory
+from ricordo.formation.conflicts import NEW, SHARED_CONTRADICTED
 from ricordo.formation.evidence import retells
 from ricordo.formation.gate import NOT_KEPT, gate
 from ricordo.formation.own_words import KINDS
 from ricordo.formation.screening import holds_secret, sensitive_in
+from ricordo.model.vocabulary import Action
 from ricordo.testing import ManualClock, ModelServer
 from tests.formation.conftest import Talking, extracted
+from tests.support.sharing import share
 from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("formation.gate")
@@ -133,6 +136,27 @@ def test_a_switch_replaces_what_was_used(talking: Talking) -> None:
     talking.form("I use Bun.")
     talking.form("I switched from Bun to Node.", thread="second")
     assert talking.known == ["User switched from Bun to Node."]
+
+
+def test_what_was_replaced_already_is_not_replaced_again(talking: Talking) -> None:
+    talking.form("I use Bun.")
+    talking.form(
+        "I switched from Bun to Node. I switched from Bun to Deno for tests.", thread="second"
+    )
+    assert sorted(talking.known) == [
+        "User switched from Bun to Deno for tests.",
+        "User switched from Bun to Node.",
+    ]
+
+
+def test_what_was_unlinked_already_is_not_unlinked_again(talking: Talking) -> None:
+    ben = talking.memory.user("ben")
+    share(ben, ben.add("User uses Bun.").id, "ana")
+    report = talking.form("I switched from Bun to Node. I switched from Bun to Deno for tests.")
+    assert [(one.action, one.reason) for one in report.decisions] == [
+        (Action.UNLINK, SHARED_CONTRADICTED),
+        (Action.ADD, NEW),
+    ]
 
 
 def test_two_instructions_of_one_sentence_are_both_kept(talking: Talking) -> None:

@@ -1,9 +1,11 @@
 """python -m training.ranker.conversations FOLDER OUT: questions about conversations.
 
-FOLDER has ``friendsqa_dev.json`` and ``friendsqa_tst.json`` of FriendsQA (Emory University,
-Apache-2.0; repository emorynlp/FriendsQA): dialogues of several people with questions that people
-wrote, and the lines that answer them. Ten dialogues make a conversation. OUT is in the format that
-``ricordo bench recall`` reads.
+Our own in ``data`` (``joined-*.jsonl`` are dialogues of Synthetic-Persona-Chat, Google, CC BY 4.0,
+joined and with other names; the questions are ours), and those of FOLDER, which has
+``friendsqa_dev.json`` and ``friendsqa_tst.json`` of FriendsQA (Emory University, Apache-2.0;
+repository emorynlp/FriendsQA): dialogues of several people with questions that people wrote, and
+the lines that answer them. Ten dialogues make a conversation. OUT is in the format that ``ricordo
+bench recall`` reads.
 """
 
 import json
@@ -30,8 +32,58 @@ def main() -> None:
         conversation(f"f{start // _JOINED}", scenes[start : start + _JOINED], chance)
         for start in range(0, len(scenes) - _JOINED + 1, _JOINED)
     ]
-    whole = {"name": "friendsqa", "source": "emorynlp/FriendsQA", "licence": "Apache-2.0"}
+    made += [our_own(path, line) for path, line in our_lines()]
+    whole = {"name": "conversations", "source": __doc__, "licence": "Apache-2.0, CC BY 4.0"}
     out.write_text(json.dumps({**whole, "conversations": made}), encoding="utf-8")
+
+
+def our_lines() -> list[tuple[str, dict]]:
+    """Each conversation with its name; every third of ours is also there as its beginning."""
+    found = []
+    for path in sorted((Path(__file__).parent / "data").glob("*.jsonl")):
+        if path.stem == "memories":
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            read = json.loads(line)
+            found.append((f"{path.stem}-{number}", read))
+            if number % 3 == 0:
+                end = (12, 25, 50)[number // 3 % 3]
+                asked = [one for one in read["questions"] if all(e < end for e in one["e"])]
+                begun = {"turns": read["turns"][:end], "questions": asked}
+                found.append((f"{path.stem}-{number}-begun", begun))
+    return found
+
+
+def our_own(name: str, read: dict) -> dict:
+    at = [
+        datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(hours=9, seconds=place)
+        for place, (day, _, _) in enumerate(read["turns"])
+    ]
+    turns = [
+        {
+            "id": f"u{place}",
+            "thread": f"t{day}",
+            "actor": who,
+            "role": who if who in ("user", "assistant") else None,
+            "at": when.isoformat(),
+            "text": text,
+        }
+        for place, ((day, who, text), when) in enumerate(zip(read["turns"], at, strict=True))
+    ]
+    questions = [
+        {
+            "id": f"q{place}",
+            "text": one["q"],
+            "answer": None,
+            "evidence": [f"u{each}" for each in one["e"]],
+            "category": "abstention" if one["k"] == "nothing" else one["k"],
+            "at": None,
+            "stale": [f"u{each}" for each in one["old"]] if one.get("old") else None,
+            "fresh": [f"u{each}" for each in one["e"]] if one.get("old") else None,
+        }
+        for place, one in enumerate(read["questions"])
+    ]
+    return {"id": name, "turns": turns, "questions": questions}
 
 
 def conversation(name: str, scenes: list[dict], chance: random.Random) -> dict:

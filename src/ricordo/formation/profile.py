@@ -171,15 +171,16 @@ def screened_candidate(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) ->
     """A candidate that nobody asked for, with what the gate sees in it."""
     fields = sensitive_in(draft.content) | sensitive_in(quote)
     candidate = candidate_of(draft, quote, turn_id)
-    return replace(candidate, fields=fields, is_hearsay=_is_wish(draft))
+    return replace(candidate, fields=fields, is_hearsay=_is_wish(draft, quote))
 
 
-def _is_wish(draft: NewMemory) -> bool:
+def _is_wish(draft: NewMemory, quote: str) -> bool:
     """Whether it says what an assistant shall always do, which only the user can say. A procedure
     is made of orders, and none.
     """
     is_orders = draft.type is MemoryType.PROCEDURE
-    return not is_orders and (draft.type is MemoryType.INSTRUCTION or instructs(draft.content))
+    said = (draft.content, quote)
+    return not is_orders and (draft.type is MemoryType.INSTRUCTION or any(map(instructs, said)))
 
 
 def is_profile_draft(draft: NewMemory) -> bool:

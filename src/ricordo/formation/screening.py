@@ -1,11 +1,13 @@
 """What nobody may store unasked, in nine languages: by words and forms, and by the gate."""
 
 import functools
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ricordo.formation.gate import gate
 from ricordo.formation.own_words import KINDS, THE_USER
+from ricordo.formation.words import pattern
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
@@ -16,6 +18,7 @@ _WISHES: Final = ("rule", "inject")
 _SENSITIVE_IF_SHORT: Final = 0.9
 _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
+_STANDING_WISH: Final = pattern("consent", "standing wish", re.IGNORECASE)
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
 
 
@@ -34,8 +37,8 @@ def sensitive_in(text: str) -> frozenset[str]:
 
 
 def instructs(text: str) -> bool:
-    """Whether the gate sees a standing wish, or orders to a model, in a text about the user."""
-    return _is_sentence(text) and _seen(text).is_wish
+    """Whether a text about the user has a standing wish, or orders to a model."""
+    return _STANDING_WISH.search(text) is not None or (_is_sentence(text) and _seen(text).is_wish)
 
 
 class _Seen(NamedTuple):

@@ -13,6 +13,7 @@ from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, St
 from ricordo.formation import consent, schedule
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.conflicts import (
+    NEW,
     WRITING_ACTIONS,
     Answered,
     KnownMemories,
@@ -42,19 +43,21 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.segment import Found, Segment, next_segment
 from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, replacement, sharing
+from ricordo.memories.lifecycle import own_item
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
-from ricordo.model.item import Added
+from ricordo.model.item import Added, Item
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source
+from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import revision_of
+from ricordo.storage.links import owner_of_linked
 from ricordo.storage.search_rows import text_hash
 from ricordo.text.normalise import canonical
 
@@ -198,6 +201,7 @@ class DecisionWriter:
             return self._wait(writing, thread_id, resolution, draft, waiting)
         if not may_write:
             return not_written(resolution, Action.REJECT, TURN_CAP)
+        resolution = _as_it_stands(writing, resolution)
         added = write(self._recall, writing, resolution, draft, prepared)
         settle_by_storing(writing, candidate, added.id)
         return decision_of(resolution, added)
@@ -236,6 +240,23 @@ class DecisionWriter:
         needed = consent.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
+
+
+def _as_it_stands(writing: WriteTransaction, resolution: Resolution) -> Resolution:
+    """Without what an earlier statement of the same conversation has replaced or unlinked."""
+    if resolution.action not in (Action.REPLACE, Action.UNLINK):
+        return resolution
+    scope = Scope(writing.user_id)
+
+    def is_there(item: Item) -> bool:
+        if resolution.action is Action.UNLINK:
+            return owner_of_linked(writing.connection, writing.user_id, item.id) is not None
+        return own_item(writing, scope, item.id).status is Status.ACTIVE
+
+    left = tuple(filter(is_there, resolution.targets))
+    if left:
+        return replace(resolution, targets=left)
+    return replace(resolution, action=Action.ADD, reason=NEW, targets=())
 
 
 def _exceeds_access(resolution: Resolution) -> bool:

@@ -130,7 +130,7 @@ class MemorySelector:
         wanted = ItemFilter(
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
-        found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
+        found = self._recall.memories.find(user_id, question, _SEARCHED, wanted, is_reread=True)
         best = max((one.confidence for one in found.ranked), default=0.0)
         least = _least(threshold, _SHARE_OF_BEST_MEMORY * best)
         sure = [

@@ -50,8 +50,9 @@ class Question:
 
     @property
     def exact_terms(self) -> Sequence[str]:
-        """The terms to match exactly: identifiers, or all if there is nothing else."""
-        return self.terms if len(self.terms) == 1 else [*filter(is_identifier, self.terms)]
+        """The terms to match exactly: identifiers, or the one word that the query is."""
+        is_word = len(self.text.split()) == 1
+        return self.terms if is_word else [*filter(is_identifier, self.terms)]
 
 
 @dataclass(frozen=True, slots=True)

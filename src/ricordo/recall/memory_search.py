@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import sqlalchemy as sa
 
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
@@ -17,18 +20,22 @@ from ricordo.model.vocabulary import (
     MemoryType,
 )
 from ricordo.recall.accesses import AccessCounter
-from ricordo.recall.candidates import Question, SearchedRows
+from ricordo.recall.candidates import Candidates, Question, SearchedRows
+from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     CONFIDENCE_BOOST,
     DATED_BOOST,
     IMPORTANCE_BOOST,
     INSIGHT_PENALTY,
+    LEARNED_BOOST,
     MAX_BOOST,
     RECENCY_BOOST,
     RECENCY_HALF_LIFE_DAYS,
     RELATION_BOOST,
     Ranking,
+    Scores,
 )
+from ricordo.recall.reranker import Line
 from ricordo.recall.search import Ranked, Search, SearchAnswer
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import items_by_id, page_of_items
@@ -50,10 +57,14 @@ _COLUMNS: Final = (
     items.c.importance,
     items.c.confidence,
     items.c.valid_from.label("moment"),
+    sa.func.length(items.c.content).label("length"),
 )
 
 
 class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
+    kind: ClassVar[str] = "memories"
+    highest_score: ClassVar[float] = 1 + MAX_BOOST
+
     def __init__(
         self,
         database: Database,
@@ -134,8 +145,20 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
             if row.id in support:
                 shares["relations"] = RELATION_BOOST * support[row.id]
             boosts.append(shares)
-            scores.append(score * (1 + max(-MAX_BOOST, min(MAX_BOOST, sum(shares.values())))))
+            scores.append(score * (1 + _share(shares)))
         return scores, boosts
+
+    def _chances(
+        self,
+        question: Question,
+        found: Candidates,
+        fused: Scores,
+        scores: Sequence[float],
+        boosts: Sequence[Mapping[str, float]],
+    ) -> Scores:
+        """Boosts raise or lower the log-odds, by little enough."""
+        raised = LEARNED_BOOST * np.array([_share(shares) for shares in boosts])
+        return ranker(self.kind).chances(features(question, found, fused, fused.tolist()), raised)
 
     def _boosts(self, row: Any, now: datetime, named: NamedTime | None) -> dict[str, float]:
         uses = self._ranking.uses
@@ -161,6 +184,15 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         found = items_by_id(view.connection, [(one.row.user_id, one.id) for one in best])
         return [found[one.id].as_seen_by(user_id) for one in best]
 
+    def _lines(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        best: Sequence[Ranked],
+        items: Sequence[Item],
+    ) -> list[Line]:
+        return [Line(item.content) for item in items[: len(best)]]
+
     def _signals(self, one: Ranked) -> Signals:
         semantic = None if one.cosine is None else one.semantic
         return Signals(one.lexical if one.bm25 else None, semantic)
@@ -184,6 +216,10 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
             owner_id=other_owner(item.user_id, user_id),
             **common,
         )
+
+
+def _share(boosts: Mapping[str, float]) -> float:
+    return max(-MAX_BOOST, min(MAX_BOOST, sum(boosts.values())))
 
 
 def _support(view: ReadTransaction, user_id: str, scores: Mapping[int, float]) -> dict[int, float]:

@@ -1,7 +1,7 @@
-"""The learned ranking of turns: how likely each candidate answers the question.
+"""The learned ranking: how likely each memory or turn answers the question.
 
-A net of two layers over what the search knows of every candidate. ``training/ranker`` has the
-recipe. Its probability is the confidence of a hit.
+A net of two layers over what the search knows of every candidate, one for memories and one for
+turns. ``training/ranker`` has the recipe. Its probability is the score and the confidence of a hit.
 """
 
 import functools
@@ -37,9 +37,11 @@ def features(
     found: Candidates,
     fused: Scores,
     scores: Sequence[float],
-    boosts: Sequence[Mapping[str, float]],
+    boosts: Sequence[Mapping[str, float]] | None = None,
 ) -> Matrix:
-    """A row for each candidate, in the order of :data:`FEATURES`."""
+    """A row for each candidate, in the order of :data:`FEATURES`. Turns have ``boosts``, and
+    neighbours.
+    """
     assert found.cosines is not None and found.meaning is not None
     rows, count = found.rows, len(found.rows)
     cosine = np.maximum(found.cosines.astype(np.float64), -1.0)
@@ -47,26 +49,30 @@ def features(
     words = np.zeros(count) if found.words is None else found.words.astype(np.float64)
     score = np.array(scores)
     whole = max(sum(found.weights.values()), _LEAST) * _WORDS_SCALE
-    places = {(row.thread_id, row.position): place for place, row in enumerate(rows)}
-    before = [places.get((row.thread_id, row.position - 1)) for row in rows]
-    after = [places.get((row.thread_id, row.position + 1)) for row in rows]
+    before: Sequence[int | None] = [None] * count
+    after = before
+    if boosts is not None:
+        places = {(row.thread_id, row.position): place for place, row in enumerate(rows)}
+        before = [places.get((row.thread_id, row.position - 1)) for row in rows]
+        after = [places.get((row.thread_id, row.position + 1)) for row in rows]
+    added = [{}] * count if boosts is None else boosts
     nearest = np.sort(cosine)
     gap = nearest[-2] - nearest[-1] if count > 1 else 0.0
-    thread = np.array([added.get("thread", 0.0) for added in boosts]) / THREAD_SHARE
-    each = np.ones(count)
+    thread = np.array([each.get("thread", 0.0) for each in added]) / THREAD_SHARE
+    ones = np.ones(count)
     columns = (
         *(cosine, meaning, cosine - cosine.max(), meaning - meaning.max()),
         *(words / whole, found.coverage, found.exact, words / max(words.max(), _LEAST)),
         *(_by_rank(cosine), _by_rank(meaning), _by_rank(words)),
-        np.array([added.get("actor", 0.0) > 0 for added in boosts]),
-        each * (len(question.people) == 1),
-        np.array([added.get("date", 0.0) > 0 for added in boosts]),
+        np.array([each.get("actor", 0.0) > 0 for each in added]),
+        ones * (len(question.people) == 1),
+        np.array([each.get("date", 0.0) > 0 for each in added]),
         *(thread, np.log([max(row.length, 1) for row in rows])),
         *(_of(cosine, before), _of(cosine, after), _of(words, before) / whole),
         *(fused, score, score - score.max(), _by_rank(score)),
-        *(each * cosine.max(), each * found.coverage.max(), each * np.log1p(len(question.terms))),
-        *(each * meaning.max(), (cosine - cosine.mean()) / (cosine.std() + _LEAST_DEVIATION)),
-        each * gap,
+        *(ones * cosine.max(), ones * found.coverage.max(), ones * np.log1p(len(question.terms))),
+        *(ones * meaning.max(), (cosine - cosine.mean()) / (cosine.std() + _LEAST_DEVIATION)),
+        ones * gap,
     )
     return np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
 
@@ -97,22 +103,23 @@ class Ranker:
     last_bias: float
     score_weight: float
 
-    def chances(self, given: Matrix) -> Scores:
-        """The probability of each candidate to be an answer."""
+    def chances(self, given: Matrix, raised: Scores | float = 0.0) -> Scores:
+        """The probability of each candidate to be an answer; ``raised`` adds to the log-odds."""
         scaled = np.clip((given - self.mean) / self.deviation, -_MOST_DEVIATIONS, _MOST_DEVIATIONS)
         evidence = np.tanh(scaled @ self.first + self.first_bias) @ self.last + self.last_bias
-        evidence = evidence + self.score_weight * given[:, _SCORE]
+        evidence = evidence + self.score_weight * given[:, _SCORE] + raised
         chances: Scores = 1 / (1 + np.exp(-evidence))
         return chances
 
 
 @functools.cache
-def ranker() -> Ranker:
+def ranker(kind: str) -> Ranker:
+    """That of ``memories`` or of ``turns``."""
     read: dict[str, Any] = json.loads(
         resources.files(__package__).joinpath("ranker.json").read_text("utf-8")
     )
     assert read["features"] == list(FEATURES)
-    return made_of(read)
+    return made_of(read[kind])
 
 
 def made_of(weights: Mapping[str, Any]) -> Ranker:

@@ -26,7 +26,7 @@ PARTS: Final = (
     "exact",
     "learned",
 )
-"""What can be turned off: the signals, the boosts, and the learned ranking of turns."""
+"""What can be turned off: the signals, the boosts, and the learned ranking."""
 
 SCORE_DIGITS: Final = 6
 """Scores are compared with this precision; sums of floats depend on their order."""
@@ -50,6 +50,7 @@ THREAD_SHARE: Final = 0.2
 THREAD_BEST: Final = 3  # turns of a thread that speak for it
 # Shares by which a memory's score is raised or lowered, together at most MAX_BOOST.
 MAX_BOOST: Final = 0.25
+LEARNED_BOOST: Final = 2.0  # by how much a boost of 1 raises the log-odds of a learned score
 RECENCY_BOOST: Final = 0.10
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 IMPORTANCE_BOOST: Final = 0.10
@@ -65,17 +66,26 @@ class Ranking:
     lexical_weight: float = 0.3
     candidates: int = 50
     off: frozenset[str] = field(default_factory=frozenset)
+    reranked: int = 8
+    rerank_ms: int = 300
 
     @classmethod
     def parse(
-        cls, semantic_weight: float, lexical_weight: float, candidates: int, off: str
+        cls,
+        semantic_weight: float,
+        lexical_weight: float,
+        candidates: int,
+        off: str,
+        reranked: int,
+        rerank_ms: int,
     ) -> Self:
         """A ranking from settings; ``off`` is a comma-separated list of parts.
 
         Raises:
             InvalidValue: no such part.
         """
-        return cls(semantic_weight, lexical_weight, candidates, _parts(off.split(",")))
+        parts = _parts(off.split(","))
+        return cls(semantic_weight, lexical_weight, candidates, parts, reranked, rerank_ms)
 
     def uses(self, part: str) -> bool:
         return part not in self.off

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+import numpy as np
+
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
 from ricordo.limits import MAX_QUERY_CHARS
@@ -30,7 +32,9 @@ from ricordo.recall.ranking import (
     nearness,
     normalised,
     strength,
+    with_exact,
 )
+from ricordo.recall.reranker import Line, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
 from ricordo.text.languages import guess
@@ -79,6 +83,8 @@ class Ranked:
     fused: float
     boosts: Mapping[str, float]
     weighed: float
+    learned: float | None
+    """What the net says, before the second reading; None where it was not asked."""
 
     @property
     def id(self) -> int:
@@ -115,6 +121,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 
     evidence_digits: ClassVar[int | None] = None
     """The digits of a cosine and of a coverage that count for the confidence; None for all."""
+    kind: ClassVar[str]
+    highest_score: ClassVar[float]
+    """What the sum of signals and boosts cannot exceed; scores that were not learned are shares."""
 
     def __init__(
         self, database: Database, embedders: Embedders, indexes: IndexCache, ranking: Ranking
@@ -169,7 +178,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """Like :meth:`find`, for a user or an agent who sees the results: without a threshold,
         nothing where even the best is unlikely.
         """
-        found = self.find(user_id, query, limit, wanted, threshold)
+        found = self.find(user_id, query, limit, wanted, threshold, is_reread=True)
         if threshold is not None or self._is_likely(found):
             return found
         return replace(found, items=(), ranked=(), left_out=found.confidence)
@@ -198,8 +207,12 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         wanted: Wanted,
         threshold: float | None = None,
         within: Condition | None = None,
+        *,
+        is_reread: bool = False,
     ) -> SearchAnswer[Found]:
-        """What answers a query best, with its ranking. ``within`` is a further condition."""
+        """What answers a query best, with its ranking. ``within`` is a further condition; with
+        ``is_reread`` the best few are read again, together with the question.
+        """
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
             people = named_people(query, self._speakers(view, user_id, chosen.model))
@@ -216,10 +229,61 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             if within is not None:
                 searched = replace(searched, where=searched.where & within)
             found = self._candidates.gather(view.connection, searched, question, limit)
-            best = self._best(view, user_id, question, found, limit, threshold)
+            again = self._ranking.reranked if is_reread and self._can_reread(question, found) else 0
+            best = self._best(
+                view, user_id, question, found, max(limit, again), None if again else threshold
+            )
             items = self._read(view, user_id, best)
-        lacks = _WITHOUT_VECTORS if found.lacks_vectors else None
-        return SearchAnswer(items, best, question, found.weights, without_vectors=lacks)
+            lines = self._lines(view, user_id, best[:again], items)
+        if lines:
+            best, items = self._reread(question, best, items, lines)
+        kept = [
+            place
+            for place, one in enumerate(best)
+            if threshold is None or one.confidence >= threshold
+        ][:limit]
+        return SearchAnswer(
+            [items[place] for place in kept],
+            [best[place] for place in kept],
+            question,
+            found.weights,
+            without_vectors=_WITHOUT_VECTORS if found.lacks_vectors else None,
+        )
+
+    def _can_reread(self, question: Question, found: Candidates) -> bool:
+        """The second reader knows English."""
+        return self._is_learned(question, found) and guess(question.text) in _KNOWN_LANGUAGES
+
+    def _reread(
+        self,
+        question: Question,
+        best: Sequence[Ranked],
+        items: Sequence[Found],
+        lines: Sequence[Line],
+    ) -> tuple[list[Ranked], list[Found]]:
+        """In the order that the second reading gives to the first few; as they were, without."""
+        first = np.array([one.score for one in best[: len(lines)]])
+        seconds = self._ranking.rerank_ms / 1000
+        chances = reread(self.kind, question.text, lines, first, seconds)
+        if chances is None:
+            return list(best), list(items)
+        chances = with_exact(chances, np.array([one.exact for one in best[: len(lines)]]))
+        scores = np.round(chances, SCORE_DIGITS).tolist()
+        order = sorted(range(len(lines)), key=lambda place: -scores[place])
+        ranked = [
+            replace(best[place], score=scores[place], confidence=round(scores[place], PART_DIGITS))
+            for place in order
+        ]
+        least = ranked[-1]  # the others stay below
+        rest = [
+            replace(
+                one,
+                score=min(one.score, least.score),
+                confidence=min(one.confidence, least.confidence),
+            )
+            for one in best[len(lines) :]
+        ]
+        return [*ranked, *rest], [*(items[place] for place in order), *items[len(lines) :]]
 
     def _best(
         self,
@@ -241,8 +305,11 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         chances = None
         if self._is_learned(question, found):
             chances = self._chances(question, found, base, boosted, boosts)
-        weighed = boosted if chances is None else chances.tolist()
-        scores = [round(score, SCORE_DIGITS) for score in weighed]
+            chances = with_exact(chances, found.exact)
+        shares = np.array(boosted) / self.highest_score
+        scores: list[float] = np.round(
+            shares if chances is None else chances, SCORE_DIGITS
+        ).tolist()
         model = question.embedding.model
 
         def sure(place: int) -> float:
@@ -274,18 +341,21 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 fused=float(base[place]),
                 boosts=boosts[place],
                 weighed=boosted[place],
+                learned=None if chances is None else scores[place],
             )
             for place in islice(kept, limit)
         ]
 
     def _explain(self, one: Ranked, answer: SearchAnswer[Found]) -> dict[str, Any]:
         evidence = {"coverage": one.coverage, "exact": one.exact}
+        learned = {} if one.learned is None else {"learned": _shown(one.learned)}
         return {
             **{name: _shown(part) for name, part in (self._parts(one) | evidence).items()},
             "terms": {term: _shown(weight) for term, weight in answer.weights.items()},
             "fused": _shown(one.fused),
             "boosts": {name: _shown(share) for name, share in one.boosts.items()},
             "weighed": _shown(one.weighed),
+            **learned,
         }
 
     def _speakers(
@@ -308,9 +378,12 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """The scores of rows from their fused ones, and the boosts of each."""
 
     def _is_learned(self, question: Question, found: Candidates) -> bool:
-        """Whether :meth:`_chances` ranks them, not the scores."""
-        return False
+        """Whether :meth:`_chances` ranks them: it was learned with our own vectors."""
+        model = question.embedding.model
+        is_ours = model is not None and model.model.startswith(OUR_MODEL)
+        return is_ours and found.meaning is not None and self._ranking.uses("learned")
 
+    @abstractmethod
     def _chances(
         self,
         question: Question,
@@ -320,11 +393,20 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         boosts: Sequence[Mapping[str, float]],
     ) -> Scores:
         """The learned probability of each."""
-        raise NotImplementedError
 
     @abstractmethod
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Found]:
         """The best; they have just passed the filter in the same view."""
+
+    @abstractmethod
+    def _lines(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        best: Sequence[Ranked],
+        items: Sequence[Found],
+    ) -> list[Line]:
+        """What the second reading reads of the best."""
 
     @abstractmethod
     def _signals(self, one: Ranked) -> Signals: ...

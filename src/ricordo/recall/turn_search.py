@@ -15,22 +15,20 @@ from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     ACTOR_BOOST,
     DATE_BOOST,
-    OUR_MODEL,
     ROLE_BOOST,
     THREAD_BEST,
     THREAD_SHARE,
     Scores,
-    with_exact,
 )
+from ricordo.recall.reranker import Line
 from ricordo.recall.search import PART_DIGITS, Ranked, Search
 from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
-from ricordo.storage.threads import SaidTurn, speakers, turns_by_id
+from ricordo.storage.threads import SaidTurn, speakers, turns_at, turns_by_id
 from ricordo.text.dates import named_times
 
 _USER_ROLE: Final = "user"
-_FEWEST_LEARNED: Final = 30
 _COLUMNS: Final = (
     turns.c.id,
     turns.c.thread_id,
@@ -44,6 +42,10 @@ _COLUMNS: Final = (
 
 class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
     evidence_digits: ClassVar[int | None] = PART_DIGITS
+    kind: ClassVar[str] = "turns"
+    highest_score: ClassVar[float] = (1 + ACTOR_BOOST + DATE_BOOST + ROLE_BOOST) * (
+        1 + THREAD_SHARE
+    )
 
     def _speakers(
         self, view: ReadTransaction, user_id: str, model: VectorModel | None
@@ -99,13 +101,6 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
                 scores[place] += boosts[place]["thread"]
         return scores, boosts
 
-    def _is_learned(self, question: Question, found: Candidates) -> bool:
-        """It was learned with our own vectors, from conversations that are not short."""
-        model = question.embedding.model
-        is_ours = model is not None and model.model.startswith(OUR_MODEL)
-        is_enough = found.meaning is not None and len(found.rows) >= _FEWEST_LEARNED
-        return is_ours and is_enough and self._ranking.uses("learned")
-
     def _chances(
         self,
         question: Question,
@@ -114,13 +109,26 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         scores: Sequence[float],
         boosts: Sequence[Mapping[str, float]],
     ) -> Scores:
-        chances = ranker().chances(features(question, found, fused, scores, boosts))
-        return with_exact(chances, found.exact)
+        return ranker(self.kind).chances(features(question, found, fused, scores, boosts))
 
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[SaidTurn]:
         found = turns_by_id(view.connection, user_id, [one.id for one in best])
         superseded = superseded_statements(view, user_id, list(found.values()))
         return [found[one.id]._replace(superseded=superseded.get(one.id, ())) for one in best]
+
+    def _lines(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        best: Sequence[Ranked],
+        items: Sequence[SaidTurn],
+    ) -> list[Line]:
+        places = [(one.row.thread_id, one.row.position - 1) for one in best]
+        before = turns_at(view.connection, user_id, places)
+        return [
+            Line(_spoken(item), _spoken(before[place]) if place in before else "")
+            for item, place in zip(items, places, strict=False)
+        ]
 
     def _signals(self, one: Ranked) -> Signals:
         return Signals(one.lexical, one.semantic)
@@ -144,6 +152,10 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
             superseded=item.superseded,
             **common,
         )
+
+
+def _spoken(turn: SaidTurn) -> str:
+    return f"{turn.actor or turn.role}: {turn.content}"
 
 
 def _thread_support(threads: Sequence[str], scores: Sequence[float]) -> dict[str, float]:

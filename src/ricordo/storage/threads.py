@@ -40,16 +40,17 @@ _messages_present: Final = PreparedStatement(
         among(turns.c.message_id, bound_list("message_ids")),
     )
 )
+_SAID: Final = (
+    turns.c.id,
+    turns.c.thread_id,
+    turns.c.message_id,
+    turns.c.role,
+    turns.c.actor,
+    turns.c.content,
+    turns.c.at,
+)
 _by_id: Final = PreparedStatement(
-    sa.select(
-        turns.c.id,
-        turns.c.thread_id,
-        turns.c.message_id,
-        turns.c.role,
-        turns.c.actor,
-        turns.c.content,
-        turns.c.at,
-    ).where(
+    sa.select(*_SAID).where(
         turns.c.user_id == sa.bindparam("user_id", type_=Words),
         among(turns.c.id, bound_list("ids", sa.BigInteger())),
     )
@@ -236,6 +237,19 @@ class SaidTurn(NamedTuple):
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
     rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
     return {row[0]: SaidTurn(*row) for row in rows}
+
+
+def turns_at(
+    connection: sa.Connection, user_id: str, places: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], SaidTurn]:
+    """The turns at positions of threads, where there is one."""
+    wanted = sa.select(*_SAID, turns.c.position).where(
+        turns.c.user_id == user_id,
+        sa.tuple_(turns.c.thread_id, turns.c.position).in_(list(places)),
+    )
+    return {
+        (row.thread_id, row.position): SaidTurn(*row[:-1]) for row in connection.execute(wanted)
+    }
 
 
 def speakers(connection: sa.Connection, user_id: str) -> list[str]:

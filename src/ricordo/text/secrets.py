@@ -62,7 +62,9 @@ TOKENS: Final = lazy_pattern(
     rf"{_STARTS}(?:api[ _-]?keys?|(?:secret|access|private|license|licence|encryption|signing"
     rf"|product)"
     r"[ _-]?keys?|(?:(?:auth|access|bearer|refresh|session|api|bot|personal access)[ _-]?)?tokens?"
-    r"|client[ _-]?secret|secrets?|recovery codes?|backup codes?|2fa codes?"
+    r"|client[ _-]?secret|secrets?|recovery codes?|backup codes?|2fa codes?|kode pemulihan"
+    r"|wiederherstellungscodes?|kunci api|(?:clave|chave|cl[ée]) (?:d['’e] ?l?['’]?)?api"
+    r"|c[óo]digo de recupera(?:ci[óo]n|ç[ãa]o)|code de r[ée]cup[ée]ration"
     rf"|(?:zugangs)?schl(?:ü|ue)ssel){_OTHER_THINGS}(?![^\W_])",
     _ANY,
 )
@@ -97,10 +99,21 @@ IDENTITIES: Final = lazy_pattern(
 )
 EASTERN: Final = lazy_pattern(
     r"(?:パスワード|パスコード|暗証番号|合言葉|秘密鍵|apiキー|アクセストークン|トークン|密码|密碼|口令|验证码"
-    r"|비밀번호|암호|كلمة (?:المرور|السر)|पासवर्ड|รหัสผ่าน)[^\n。.!?0-9a-z]{0,12}?"
-    r"(?P<value>[!-~]{3,60})",
+    r"|恢复码|恢復碼|备用码|備用碼|密钥|復旧コード|回復コード|リカバリーコード|バックアップコード|認証コード|解錠番号"
+    r"|비밀번호|암호|복구 ?코드|백업 ?코드|인증 ?(?:번호|코드)|api ?키"
+    r"|كلمة (?:المرور|السر)|पासवर्ड|รหัสผ่าน)[^\n。.!?0-9a-z]{0,12}?"
+    r"(?P<value>[!-~]{3,60})"
+    r"|(?:パスワード|合言葉|密码|密碼|口令|비밀번호|암호)(?:是|は|는|은|:|：)\s*"
+    r"(?P<words>(?!很|不|没|已|要|什么|安全|忘|あり|必要|なに|何|変|잊|바|뭐|안전)[^\s!-~•。！？，、]{4,20}"
+    r"(?:\s[^\s!-~•。！？，、]{2,10}){0,3})",
     _ANY,
 )
+JOINED: Final = lazy_pattern(
+    r"(?:wi-?fi|wlan|hotspot|와이파이|무선|无线网|無線|ワイファイ)[^.。!?\n]{0,60}?"
+    r"(?P<value>(?<![!-~])(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}(?-i:[a-z]))[!-~]{6,40}?)(?![!-~])",
+    _ANY,
+)
+"""What is named with a network, and looks random."""
 
 Span = tuple[int, int]
 
@@ -149,6 +162,16 @@ _LOOSE_PIN: Final = lazy_pattern(
 _LOOSE_PASSWORD: Final = lazy_pattern(
     r"[^\n.!?]{0,40}?(?<!\S)(?P<value>(?=\S{0,30}[0-9])(?=\S{0,30}[^\W\d])\S{6,40})"
 )
+_GROUPED: Final = lazy_pattern(
+    r"[^\n.!?]{0,40}?(?<![A-Z0-9-])(?P<value>(?=[A-Z0-9-]*[0-9])[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8}){2,7})"
+    r"(?![A-Z0-9-])"
+)
+_UNSAID: Final = lazy_pattern(
+    r"(?:\s+\w{2,12})?\s+(?:saya|kami|aku)\s+(?P<value>(?!adalah|itu|sudah|tidak|belum|harus|lupa|mau"
+    r"|bisa|di|yang|akan|sering|selalu|perlu|ada|sama|terlalu|agar|supaya|untuk|dan|ke|dari|di|jadi)"
+    r"[a-z]{3,12}(?: [a-z]{3,12}){1,3})(?=[.,!?]|$)"
+)
+"""Where a language needs no verb: "password bank saya ungu lentera"."""
 _FEWEST_DIGITS: Final = 3
 _WORDS_OF_A_PHRASE: Final = 4  # "correct horse battery staple", where "correct" alone is a verdict
 _SHORT_CODES: Final = frozenset({"pin", "cvv", "cvv2", "cvc", "cvc2", "otp", "puk", "tan"})
@@ -160,6 +183,7 @@ _TOKEN: Final = lazy_pattern(
     r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,8}[-_])?[a-z0-9_-]{16,}+"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|sq0[a-z]{3}-"
     r"|ya29\.)[a-z0-9_-]{16,}+"
+    r"|\b[a-z]{2,5}_(?=[a-z0-9]{0,60}[0-9])(?=[a-z0-9]{0,60}(?-i:[A-Z]))(?=[a-z0-9]{0,60}(?-i:[a-z]))[a-z0-9]{24,}+"
     r"|\bxox[abeprs]-[a-z0-9-]{10,}+|\b(?:akia|asia)[0-9a-z]{16}\b|\baiza[0-9a-z_-]{30,}+"
     r"|\bsg\.[a-z0-9_-]{16,}+\.[a-z0-9_-]{16,}+"
     r"|\beyj[a-z0-9_-]{10,}+\.[a-z0-9_-]{6,}+(?:\.[a-z0-9_-]{0,}+)?"
@@ -185,10 +209,13 @@ _NEAR: Final = 24
 # What somebody types to get in is a secret, whatever it is called.
 _GET_IN: Final = (
     r"\bto (?:(?:log|sign|get) ?in(?:to)?|unlock)\b|\buntuk (?:masuk|login|membuka)\b"
+    r"|\b(?:buat|supaya bisa) (?:masuk|login|buka|membuka)\b"
     r"|\bzum (?:einloggen|anmelden|entsperren)\b|\bum \w+ ?(?:einzuloggen|anzumelden|zu entsperren)"
-    r"|\bpara (?:entrar|desbloquear|iniciar sesión)\b"
-    r"|\bpour (?:me connecter|entrer|déverrouiller)\b"
-    r"|入るとき|ログイン|解除する|登录时|解锁时|로그인|잠금|들어갈 때|열 때"
+    r"|\bum in [^.!?\n]{2,30} zu (?:kommen|gelangen)\b"
+    r"|\bpara (?:entrar|desbloquear|abrir|acceder|acessar|iniciar sesión)\b"
+    r"|\bpour (?:me connecter|entrer|ouvrir|accéder|déverrouiller)\b"
+    r"|入るとき|ログイン|解除する|登录时|解锁时|(?:打开|登录|解锁)[^。！？\n]{0,10}(?:时|要|需要|就)"
+    r"|로그인|잠금|들어갈 때|열 때"
 )
 _TYPE: Final = (
     r"\bI (?:type|enter|key in)\b|(?<=user )(?:types|enters)\b|\b(?:ketik|mengetik|tippe|tippt)\b"
@@ -196,14 +223,16 @@ _TYPE: Final = (
 )
 _HAS_WAY_IN: Final = lazy_pattern(
     r"log|sign in|get in|unlock|masuk|buka|meld|sperr|entr[ae]r|bloque|sesi|connecter|verrou"
-    r"|入る|ログ|解|登录|로그|잠금|들어|열|geht|öffn|open|abre|ouvre|で[開あ]|开|開"
+    r"|入る|ログ|解|登录|로그|잠금|들어|열|geht|öffn|open|abre|ouvre|abrir|ouvrir|acc|acess|kommen"
+    r"|gelangen|で[開あ]|开|開"
 )
 _TYPED_TO_GET_IN: Final = lazy_pattern(
     rf"(?:{_GET_IN})[^.!?。\n]{{0,60}}(?:{_TYPE})[^.!?。\n]*"
     rf"|(?:{_TYPE})[^.!?。\n]{{0,60}}(?:{_GET_IN})[^.!?。\n]*"
-    r"|\b(?:geht|öffnet|opens?|abre|ouvre|dibuka) (?:\w+ )?(?:mit|with|con|avec|com|dengan)"
-    r" (?:\w+ ){0,2}\d{4,8}\b"
-    r"|\d{4,8}(?:で(?:開|あ)|번?으?로 열|开门|開門|打开)",
+    r"|\b(?:geht|öffnet|opens?|abre|ouvre|dibuka) (?:\w+ )?(?:mit|with|con|avec|com|dengan|pakai"
+    r"|pake) (?:\w+ ){0,2}\d{4,8}\b"
+    r"|\d{4,8}(?:とシャープ|と#|と井桁)?(?:で(?:開|あ)|번?으?로 열|开门|開門|打开)"
+    r"|按\d{4,8}[^。！？\n]{0,12}[开開]|\d{4,8}[^.。!?\n]{0,10}(?:누르면|눌러)[^.。!?\n]{0,8}열",
     _ANY,
 )
 _IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _FORM)
@@ -328,7 +357,13 @@ def _by_meaning(text: str) -> Iterator[Span]:
     if _HAS_NUMBER.search(text):
         yield from (found.span("value") for found in IDENTITIES.finditer(text))
     if not text.isascii():
-        yield from (found.span("value") for found in EASTERN.finditer(text))
+        yield from (
+            found.span("value" if found["value"] else "words") for found in EASTERN.finditer(text)
+        )
+    for found in JOINED.finditer(text):
+        bare = found["value"].rstrip(_AFTER_VALUE)
+        if _is_random_like(bare):
+            yield found.start("value"), found.start("value") + len(bare)
 
 
 def _password(text: str, word: re.Match[str]) -> Span | None:
@@ -340,6 +375,8 @@ def _password(text: str, word: re.Match[str]) -> Span | None:
             return whole
         if said.end() - word.end() < 8:  # the connector stood right after the word
             return None
+    if unsaid := _UNSAID.match(text, word.end()):
+        return unsaid.span("value")
     return _group(_LOOSE_PASSWORD, text, word, _is_random_like)
 
 
@@ -374,6 +411,9 @@ def _token(text: str, word: re.Match[str]) -> Span | None:
         first = _first_word(text, value)
         if _is_random_like(first) and len(first) >= 5:
             return value
+    grouped = _GROUPED.match(text, word.end())
+    if grouped:
+        return grouped.span("value")
     direct = re.compile(r"[ \t]+(?P<value>\S{6,200})").match(text, word.end())
     if direct and _is_random_like(bare := direct["value"].rstrip(_AFTER_VALUE)) and len(bare) >= 8:
         return direct.start("value"), direct.start("value") + len(bare)
@@ -421,7 +461,7 @@ _MEANINGS: Final[tuple[tuple[str, re.Pattern[str], _Reader], ...]] = (
         CODES,
         _code,
     ),
-    ("key token secret schl code", TOKENS, _token),
+    ("key token secret schl code kunci kode clave chave cl\u00e9 digo", TOKENS, _token),
     ("credential creds login log-in log\u00a0in user zugangsdaten akun", LOGINS, _login),
     ("wifi wi-fi wlan hotspot ssid", NETWORKS, _login),
     (

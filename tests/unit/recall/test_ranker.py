@@ -1,4 +1,4 @@
-"""The learned ranking of turns, and what a search answers where nothing is likely."""
+"""The learned ranking, the second reading, and what a search answers where nothing is likely."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,6 +12,7 @@ from ricordo import UserMemory
 from ricordo.index.embedders import QueryVector
 from ricordo.recall.candidates import Candidates, Question
 from ricordo.recall.ranker import FEATURES, features, ranker
+from ricordo.recall.reranker import Line, Reranker, reranker
 from ricordo.wiring import open_memory
 
 pytestmark = pytest.mark.requirement("recall.learned")
@@ -55,7 +56,7 @@ def chances(cosines: list[float]) -> np.ndarray:  # type: ignore[type-arg]
     question = Question("where?", ["where"], QueryVector(None, None))
     given = features(question, found, found.cosines, cosines, [{} for _ in cosines])  # type: ignore[arg-type]
     assert given.shape == (len(cosines), len(FEATURES))
-    return ranker().chances(given)
+    return ranker("turns").chances(given)
 
 
 def test_a_nearer_turn_is_likelier() -> None:
@@ -78,10 +79,74 @@ def test_neighbours_are_seen_by_thread_and_position() -> None:
 
 
 def test_the_probability_is_the_confidence_and_the_score(ana: UserMemory) -> None:
-    found = ana.search_turns("Where does Carolina live?")
-    assert "Turin" in found[0].content_snippet
-    assert found.confidence == found[0].confidence == pytest.approx(found[0].score, abs=1e-4)
-    assert all(0 <= hit.score <= 1 for hit in found)
+    turns, memories = ana.search_turns("Where does Carolina live?"), ana.search("Which instrument?")
+    assert "Turin" in turns[0].content_snippet
+    assert "cello" in memories[0].content_snippet
+    for found in (turns, memories):
+        assert found.confidence == found[0].confidence == pytest.approx(found[0].score, abs=1e-4)
+        assert all(0 <= hit.score <= 1 for hit in found)
+
+
+def test_scores_that_were_not_learned_are_between_0_and_1() -> None:
+    with open_memory(":memory:", run_jobs=False, ranking_off="learned") as memory:
+        ana = memory.user("ana")
+        ana.observe([{"role": "user", "content": text} for text in SAID], thread="t")
+        ana.add("User plays the cello.", importance=5, confidence=100)
+        for found in (ana.search("User plays the cello."), ana.search_turns(SAID[3])):
+            assert 0.5 < found[0].score <= 1
+
+
+@pytest.mark.requirement("recall.reread")
+def test_the_best_are_read_again_with_the_turn_before() -> None:
+    said = ["What did you name the kitten?", "Biscuit!", "The kitten's bowl is in the kitchen."]
+    found = {}
+    for reranked in (0, 10):
+        with open_memory(":memory:", run_jobs=False, reranked=reranked) as memory:
+            ana = memory.user("ana")
+            ana.observe([{"role": "user", "content": text} for text in said], thread="t")
+            hits = ana.search_turns("What is the kitten called?", threshold=0)
+            found[reranked] = {hit.content_snippet: hit.score for hit in hits}
+    assert found[10]["Biscuit!"] > found[0]["Biscuit!"]
+    assert max(found[10], key=lambda text: found[10][text]) == "Biscuit!"
+
+
+@pytest.mark.requirement("recall.reread")
+def test_without_the_time_the_first_order_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = np.array([0.6, 0.5])
+    lines = [Line("User plays the cello."), Line("User is allergic to peanuts.")]
+    assert reranker().chances("memories", "allergies?", lines, first, seconds=-1) is None
+    with open_memory(":memory:", run_jobs=False) as memory, monkeypatch.context() as late:
+        ana = memory.user("ana")
+        ana.add_many([line.text for line in lines])
+        late.setattr(Reranker, "said", lambda *_: None)
+        assert [hit.content_snippet for hit in ana.search("allergies?", threshold=0)] == [
+            "User is allergic to peanuts.",
+            "User plays the cello.",
+        ]
+
+
+@pytest.mark.requirement("recall.reread")
+def test_a_second_reading_that_fails_changes_nothing(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such operator")
+
+    monkeypatch.setattr(Reranker, "said", broken)
+    found = ana.search("Which instrument?", explain=True)
+    assert "cello" in found[0].content_snippet
+    assert found[0].explanation is not None
+    assert found[0].explanation["learned"] == found[0].confidence
+    assert "not read again: no such operator" in caplog.text
+
+
+@pytest.mark.requirement("recall.reread")
+def test_other_languages_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reranker, "said", lambda *_: pytest.fail("it reads English only"))
+    with open_memory(":memory:", run_jobs=False) as memory:
+        ana = memory.user("ana")
+        ana.add("Spielt seit drei Jahren Cello im Orchester der Stadt.")
+        assert len(ana.search("Welches Instrument spielt sie im Orchester?")) == 1
 
 
 @pytest.mark.requirement("recall.nothing")
@@ -107,14 +172,16 @@ def test_what_is_likely_brings_the_less_likely_too(ana: UserMemory) -> None:
     assert len(ana.search_turns("Which instrument do I play?", limit=20)) == 20
 
 
-def test_of_a_short_conversation_the_scores_decide() -> None:
-    with open_memory(":memory:", run_jobs=False) as memory:
-        ana = memory.user("ana")
-        ana.observe([{"role": "user", "content": text} for text in SAID], thread="t")
-        found = ana.search_turns("Which instrument do I play?", explain=True)
-        assert "cello" in found[0].content_snippet
-        assert found[0].explanation is not None
-        assert found[0].explanation["weighed"] == pytest.approx(found[0].score, abs=1e-4)
+@pytest.mark.requirement("recall.reread")
+def test_what_was_not_read_again_stays_below(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Reranker, "said", lambda _, question, lines, late: np.full(len(lines), -9.0)
+    )
+    scores = [hit.score for hit in ana.search_turns("Nothing new?", limit=20, threshold=0)]
+    assert len(scores) == 20
+    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.requirement("recall.vectors-wanting")

@@ -87,15 +87,15 @@ def test_either_hint_alone_can_convince() -> None:
 
 
 def test_parts_are_turned_off_by_name() -> None:
-    ranking = Ranking.parse(0.6, 0.4, 20, " recency, fuzzy ,, ")
+    ranking = Ranking.parse(0.6, 0.4, 20, " recency, fuzzy ,, ", 8, 300)
     assert (ranking.semantic_weight, ranking.lexical_weight, ranking.candidates) == (0.6, 0.4, 20)
     assert [part for part in PARTS if not ranking.uses(part)] == ["recency", "fuzzy"]
-    assert all(Ranking.parse(0.7, 0.3, 50, "").uses(part) for part in PARTS)
+    assert all(Ranking.parse(0.7, 0.3, 50, "", 8, 300).uses(part) for part in PARTS)
 
 
 def test_a_part_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidValue, match="'magic' is not one of: semantic, lexical"):
-        Ranking.parse(0.7, 0.3, 50, "recency,magic")
+        Ranking.parse(0.7, 0.3, 50, "recency,magic", 8, 300)
     with pytest.raises(InvalidValue, match="magic"):
         open_memory(":memory:", run_jobs=False, ranking_off="magic")
 

@@ -57,6 +57,15 @@ mijn wachtwoord is {fietsbel}
 пароль: {медведь}
 パスワードは{hunter2}です。
 我的密码是 {abc12345}
+我银行的密码是{港口彗星灯笼}。
+我邮箱的恢复码是{SYUP-V3NM-R9M6}。
+Kode pemulihan akun email saya {MVN3-75F7-KBEB}.
+Password bank saya {ungu lentera kenari}.
+집 와이파이는 Casa고 {udErc$047} 넣으면 연결돼요.
+User's home wifi Casa is joined with {sWD5R%770}.
+Kunci API server kami {zk_osmnWcEDOGRmH1MwLWPMSRgi2gr5xryG}.
+{Um in meinen Laptop zu kommen, tippe ich kaktus samt giraffe}.
+うちの玄関は{33664とシャープで開}きます。
 비밀번호는 {kimchi123}
 my seed phrase is {apple banana cherry dog elephant frog}
 recovery phrase: {witch collapse practice feed shame open}

@@ -1,0 +1,143 @@
+"""The second reading: a small cross-encoder reads the question together with each of the best.
+
+``training/reranker`` has the recipe. What it says joins the probability of the first ranking.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ricordo import fork_safety
+from ricordo.providers.local_embedder import SHIPPED, session_of
+from ricordo.recall.ranking import Scores
+
+_log = logging.getLogger(__name__)
+
+QUESTION_TOKENS: Final = 32
+BEFORE_TOKENS: Final = 20
+LINE_TOKENS: Final = 64
+_BATCH: Final = 5
+_FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
+_LEAST: Final = 1e-4
+_THREADS: Final = 2
+
+
+def log_odds(chances: Scores) -> Scores:
+    known = np.clip(chances, _LEAST, 1 - _LEAST)
+    odds: Scores = np.log(known / (1 - known))
+    return odds
+
+
+class Line(NamedTuple):
+    """What is read: a memory, or a turn after its speaker, and the turn before it."""
+
+    text: str
+    before: str = ""
+
+
+class Reranker:
+    """Safe to share between threads."""
+
+    def __init__(self) -> None:
+        from tokenizers import Tokenizer
+
+        folder = resources.files(__package__) / "reranker_model"
+        self._session = session_of((folder / "reranker.onnx").read_bytes(), _THREADS)
+        self._joining: dict[str, list[float]] = json.loads(
+            (folder / "joining.json").read_text("utf-8")
+        )
+        self._tokenizer: Any = Tokenizer.from_file(str(SHIPPED.tokenizer))
+        self._tokenizer.no_truncation()
+
+    def chances(
+        self, kind: str, question: str, lines: Sequence[Line], first: Scores, seconds: float
+    ) -> Scores | None:
+        """The probability of each line, from that of the first ranking and a second reading.
+
+        None where the time does not suffice.
+        """
+        said = self.said(question, lines, seconds)
+        if said is None:
+            return None
+        by_first, by_second, shift = self._joining[kind]
+        joined: Scores = 1 / (1 + np.exp(-(by_first * log_odds(first) + by_second * said + shift)))
+        return joined
+
+    def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores | None:
+        """How much rather each line answers than not."""
+        until = time.monotonic() + seconds
+        asked = [_FIRST, *self._ids(question, QUESTION_TOKENS), _BETWEEN]
+        read = [self._line(line) for line in lines]
+        order = sorted(range(len(lines)), key=lambda place: len(read[place]))
+        said = np.empty(len(lines))
+        for start in range(0, len(order), _BATCH):
+            if time.monotonic() > until:
+                return None
+            places = order[start : start + _BATCH]
+            said[places] = self._scores(asked, [read[place] for place in places])
+        return said
+
+    def _line(self, line: Line) -> list[int]:
+        before = self._ids(line.before, BEFORE_TOKENS)
+        if before:
+            before.append(_BETWEEN)
+        return [*before, *self._ids(line.text, LINE_TOKENS), _BETWEEN]
+
+    def _ids(self, text: str, most: int) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text[: most * 20], add_special_tokens=False).ids
+        return ids[:most]
+
+    def _scores(self, asked: list[int], lines: Sequence[list[int]]) -> Any:
+        shape = (len(lines), len(asked) + max(map(len, lines)))
+        ids, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
+        for row, line in enumerate(lines):
+            end = len(asked) + len(line)
+            ids[row, :end] = [*asked, *line]
+            mask[row, :end] = 1
+            kinds[row, len(asked) : end] = 1
+        return self._session.run(None, {"ids": ids, "mask": mask, "kinds": kinds})[0]
+
+
+class _Loaded:
+    """The one of this process, loaded when it is first needed."""
+
+    def __init__(self) -> None:
+        self.reset_after_fork()
+        fork_safety.reset_in_child(self)
+
+    def reset_after_fork(self) -> Any:
+        """The threads of a loaded model are gone in a child, so it loads its own."""
+        inherited = getattr(self, "_one", None)
+        self._lock = threading.Lock()
+        self._one: Reranker | None = None
+        return inherited
+
+    def get(self) -> Reranker:
+        with self._lock:
+            if self._one is None:
+                self._one = Reranker()
+            return self._one
+
+
+_loaded = _Loaded()
+
+
+def reranker() -> Reranker:
+    return _loaded.get()
+
+
+def reread(
+    kind: str, question: str, lines: Sequence[Line], first: Scores, seconds: float
+) -> Scores | None:
+    """See :meth:`Reranker.chances`; None also where it fails: the first order is good enough."""
+    try:
+        return reranker().chances(kind, question, lines, first, seconds)
+    except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
+        _log.warning("the best results were not read again: %s", error)
+        return None
