@@ -62,7 +62,15 @@ _UNCLEAR: Final = pattern("own_words", "unclear subject", re.IGNORECASE)
 _AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
 _MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
 _WORK: Final = re.compile(r"((?:User|Pengguna) \w+) ((?:at|for|di) .+?) ((?:as|sebagai) .+)")
-_KEYS: Final = ("preferred_name", "employer", "occupation", "home_city", "birthday", "language")
+_KEYS: Final = (
+    *("preferred_name", "employer", "occupation", "home_city", "birthday", "language"),
+    *("partner", "car"),
+)
+_OF_ONE: Final = {
+    prefix: pattern("own_words", f"{prefix} of one", re.IGNORECASE)
+    for prefix in ("favourite", "pet", "possession")
+}
+"""Things of which there is one at a time; their key has the prefix and the thing."""
 _KEYED: Final = {key: pattern("own_words", key.replace("_", " "), re.IGNORECASE) for key in _KEYS}
 
 _STEP: Final = re.compile(r"(?:^|\s)(\d{1,2})[.)]\s+(?=\S)")
@@ -216,6 +224,9 @@ def _made_certain(piece: Piece, text: str) -> Piece:
 
 def _key_of(content: str, kind: Kind) -> str | None:
     """The question that a statement answers, if there can be only one answer."""
+    for prefix, said in _OF_ONE.items():
+        if found := said.match(content):
+            return f"{prefix}:{found['thing'].lower()}"
     return next((key for key, said in _KEYED.items() if said.match(content)), kind.key)
 
 
