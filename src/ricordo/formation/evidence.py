@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ricordo.formation.candidate import Passage
+from ricordo.formation.loose_quotes import LANGUAGES, LITTLE, NEGATION, are_related, nearest
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import PlainView, Sentences, Span, comparable_view
+from ricordo.formation.text_spans import PlainView, Span, comparable_view
 from ricordo.formation.words import lines, pattern, words
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
@@ -16,12 +17,8 @@ from ricordo.text.languages import guess
 from ricordo.text.normalise import fold_letters, fold_marks, folded, is_dense
 from ricordo.text.secrets import has_secret
 
-_STOP_WORDS: Final = tuple(map(stop_words, lines("evidence", "languages")))
-_LITTLE: Final = words("evidence", "words for the user").union(*_STOP_WORDS)
-_NEGATION = pattern("evidence", "negations")
+_STOP_WORDS: Final = tuple(map(stop_words, LANGUAGES))
 _CLAUSE_BREAK = pattern("evidence", "clause break", re.IGNORECASE)
-_MIN_RETOLD: Final = 0.6
-_MIN_SHARED_START: Final = 4
 _MONTHS: Final = frozenset({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES})
 _EXEMPT: Final = _MONTHS.union(
     *(words("evidence", listed) for listed in ("words for the user", "days", "titles"))
@@ -77,7 +74,7 @@ def _numbers_said(source: str) -> set[str]:
 
 def _has_name(name: str, words: set[str], initials: str) -> bool:
     """In the same form, a related one (Italy, Italian), or as an acronym of what was said."""
-    if name in words or any(_are_related(name, word) for word in words):
+    if name in words or any(are_related(name, word) for word in words):
         return True
     if len(name) <= _LONGEST_ACRONYM and name in initials:
         return True
@@ -88,12 +85,6 @@ def _has_katakana(run: str, source: str) -> bool:
     """Whether half of its character pairs occur, so that compounds pass."""
     pairs = [run[place : place + 2] for place in range(len(run) - 1)]
     return sum(pair in source for pair in pairs) >= _MIN_SHARED_PAIRS * len(pairs)
-
-
-def _are_related(one: str, other: str) -> bool:
-    """Whether two words share most of their beginning."""
-    least = max(_MIN_SHARED_START, max(len(one), len(other)) // 2 + 1)
-    return len(one) >= least and one[:least] == other[:least]
 
 
 def _names(content: str, *, is_german: bool) -> list[str]:
@@ -132,8 +123,8 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] |
     """The passage that contains these words, and exactly what is written there.
 
     White space, quotation marks, case and Unicode form do not matter; words must be whole. If no
-    passage contains the quote, and no material does, a sentence with all its words counts. Of
-    several passages the latest wins. None also for a quote that says too
+    passage contains the quote, and no material does, what is nearest to it counts (see
+    ``loose_quotes.py``). Of several passages the latest wins. None also for a quote that says too
     little (under two words, or three characters in scripts without spaces, or stop words only), and
     for one that is too long.
     """
@@ -145,40 +136,15 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] |
             return passage, found
     if reason_in_material(quote, passages) is not None:
         return None
-    for passage in latest_first:
-        if (found := _retold_sentence(quote, passage.text)) is not None:
-            return passage, found
-    return None
-
-
-def _retold_sentence(quote: str, text: str) -> str | None:
-    """The sentence that has all words of a loose quote in some form, and few others.
-
-    Models copy loosely: they leave words out and write "lives" for "live".
-    """
-    wanted, exact = _telling(quote), _names_and_numbers(quote)
-    for start, end in reversed(Sentences(text).spans()):
-        sentence = text[start:end].strip(_AROUND)
-        said = _telling(sentence)
-        if (
-            len(wanted) > max(1, _MIN_RETOLD * len(said))
-            and all(_is_among(word, said) for word in wanted)
-            and exact <= {folded(word) for word in _QUOTED_WORD.findall(sentence)}
-            and _denials(quote) == _denials(sentence)
-            and len(sentence) <= MAX_QUOTE_CHARS
-        ):
-            return sentence
-    return None
-
-
-def _names_and_numbers(text: str) -> set[str]:
-    """What must have been said in this form: names and figures."""
-    found = ((one.start(), one[0]) for one in _QUOTED_WORD.finditer(text))
-    return {folded(one) for place, one in found if one[0].isdigit() or (place and one[0].isupper())}
+    near = [(match, one) for one in latest_first if (match := nearest(quote, one.text))]
+    if not near:
+        return None
+    best, passage = min(near, key=lambda found: found[0].cost)
+    return passage, best.words
 
 
 def _denials(text: str) -> int:
-    return len(_NEGATION.findall(folded(text)))
+    return len(NEGATION.findall(folded(text)))
 
 
 def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
@@ -263,7 +229,7 @@ def _telling(text: str) -> set[str]:
     for word in _QUOTED_WORD.findall(_USER_IN_DENSE.sub(" ", fold_letters(fold_marks(text)))):
         if any(map(is_dense, word)):
             found |= {word[place : place + 2] for place in range(len(word) - 1)}
-        elif word not in _LITTLE:
+        elif word not in LITTLE:
             found.add(word)
     return found
 
@@ -333,4 +299,4 @@ def _clauses(text: str) -> list[Span]:
 
 def _stems(text: str) -> set[str]:
     words = _QUOTED_WORD.findall(fold_letters(fold_marks(text)))
-    return {word[:_STEM_CHARS] for word in words if word not in _LITTLE}
+    return {word[:_STEM_CHARS] for word in words if word not in LITTLE}

@@ -36,6 +36,7 @@ def passage(text: str, position: int = 1, actor: str | None = None) -> Passage:
         ("京都に住んで", "私は京都に住んでいます。", "京都に住んで"),
         ("I live in Rom", "I live in Rome", None),
         ("live in Rome", "olive in Rome", None),
+        ("my cafe", "my café", "my café"),
         ("I live in Oslo", "I live in Rome", None),
         ("Rome", "I live in Rome", None),
         ("I am", "I am here", None),
@@ -53,14 +54,19 @@ def test_where_a_quote_stands(quote: str, text: str, found: str | None) -> None:
         assert hit[1] in text
 
 
-# What a model writes => what was said, with the sentence found in brackets.
+# What a model writes => what was said, with the words found in brackets.
 LOOSE = """
-User moved to Leeds in May => Well. [I moved to Leeds in May]!
-she has two dogs Max and Bella => Hi. [I have two dogs, Max and Bella]!
-User works at a bakery => [I work at a bakery these days]
+User moved to Leeds in May => Well, [I moved to Leeds in May], did you know?
+she has two dogs Max and Bella => [I have two dogs, Max and Bella]!
+User works at a bakery => [I work at a bakery] these days
 User does not eat meat => [I don't eat meat]
-we eat meat daily => [we eat fish and meat daily]
-Me llamo Carmen y estudio enfermeria => [Me llamo Carmen y ya estudio enfermería].
+I live ... Rome => [I live in Rome]
+I moved to Leeds ... I'm a nurse => [I moved to Leeds in May. It rains. I'm a nurse] there.
+we eat meat => [we eat fish and meat]
+Me llamo Carmen y estudio enfermeria => [Me llamo Carmen, tengo 34 años y estudio enfermería] aquí.
+i always buy warm bread at the corner bakery => [I always get warm bread at the corner bakery]
+京都に住んでいる => 私は[京都に住んでいます]。
+我在上海工作了三年 => [我在上海已经工作了三年]
 """
 UNLIKE = """
 I like coffee => I like tea. He hates coffee.
@@ -99,9 +105,11 @@ def test_what_was_copied_from_material_is_not_looked_for_elsewhere() -> None:
     assert find_quote("brother moved to Leeds", [said]) is None
 
 
-def test_of_several_the_latest_counts() -> None:
-    said = [passage("I moved to Leeds!", 3), passage("We moved to Leeds.", 4)]
-    assert find_quote("User moved to Leeds", said) == (said[1], "We moved to Leeds")
+def test_of_several_the_nearest_counts_and_then_the_latest() -> None:
+    said = [passage("I moved to Leeds.", 1), passage("I then moved away to Leeds.", 2)]
+    assert find_quote("User moved to Leeds", said) == (said[0], "I moved to Leeds")
+    again = [passage("I moved to Leeds!", 3), passage("We moved to Leeds.", 4)]
+    assert find_quote("User moved to Leeds", again) == (again[1], "We moved to Leeds")
 
 
 MEANING = ("garden", "violin", "Leeds", "harbour", "bakery", "Ana", "walks", "winter", "7", "京都")
