@@ -60,6 +60,11 @@ _WISH: Final = re.compile(r"(?:i|saya|aku|gue|gw) ", re.IGNORECASE)
 _REQUEST: Final = pattern("own_words", "request", re.IGNORECASE)
 _UNCLEAR: Final = pattern("own_words", "unclear subject", re.IGNORECASE)
 _AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
+_AND_RULE: Final = pattern("own_words", "and rule", re.IGNORECASE)
+_TO_BE_CALLED: Final = pattern("own_words", "to be called", re.IGNORECASE)
+_WORKED_ON: Final = pattern("own_words", "worked on", re.IGNORECASE)
+_ABOUT_ME: Final = pattern("own_words", "about me", re.IGNORECASE)
+_LISTED: Final = re.compile(r"[ \t]*(?:[-*•–+]|\(?\d{1,2}[.)])[ \t]+(?P<said>\S.*)")
 _MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
 _WORK: Final = re.compile(r"((?:User|Pengguna) \w+) ((?:at|for|di) .+?) ((?:as|sebagai) .+)")
 _KEYS: Final = (
@@ -101,10 +106,10 @@ _LIKING: Final = MemoryType.PREFERENCE
 KINDS: Final[dict[str, Kind]] = {
     "name": Kind(key="preferred_name", importance=4, field="preferred_name"),
     "pronouns": Kind(key="pronouns", field="pronouns"),
-    "home": Kind(key="home_city", field="city"),
+    "home": Kind(key="home_city", importance=3, field="city"),
     "origin": Kind(key="hometown", field="city"),
     "language": Kind(field="language"),
-    "job": Kind("work"),
+    "job": Kind("work", importance=3),
     "study": Kind("work"),
     "team": Kind("work"),
     "birthday": Kind(),
@@ -118,7 +123,7 @@ KINDS: Final[dict[str, Kind]] = {
     "habit": Kind("routine"),
     "plan": Kind("plans"),
     "goal": Kind("plans"),
-    "family": Kind("family"),
+    "family": Kind("family", importance=3),
     "pet": Kind("family"),
     "health": Kind("health", importance=4, field="health"),
     "faith": Kind(field="faith"),
@@ -137,12 +142,18 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
 
     The gate takes much that follows a line break for a quotation; here the voice is known.
     """
+    text = passage.text
+    lines = text.split("\n")[:_MOST_LINES]
+    worked_on = None if passage.material else _WORKED_ON.search(text)
+    if worked_on or _NOT_SERIOUS.search(text) or all(map(_LISTED.match, lines)):
+        return []
     found = _in_message(passage, reading)
-    if passage.material or passage.unsure or passage.doubtful or _MAKES_TEXT.search(passage.text):
+    if len(lines) == 1 or passage.material or passage.unsure or passage.doubtful:
         return found
-    for line in passage.text.split("\n")[:_MOST_LINES] if "\n" in passage.text else ():
+    found += _listed(passage, reading, lines, found)
+    for line in () if _MAKES_TEXT.search(text) else lines:
         alone = _in_message(replace(passage, text=line), gate().read(line))
-        place = passage.text.find(line)
+        place = text.find(line)
         found += [
             replace(one, passage=passage, is_explicit=False)
             for one in alone
@@ -171,7 +182,7 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         is_whole = told is not None or piece.label == "name"
         is_wish = piece.label == RULE and told is not None and _WISH.match(quote) is not None
         may_last = is_wish or piece.label not in _PASSING
-        is_plain = is_whole and may_last and _is_plain(quote) and not _NOT_SERIOUS.search(text)
+        is_plain = is_whole and may_last and _is_plain(quote)
         least = SURE_AMONG_OTHERS if is_mixed else SURE
         if is_plain and not passage.material:
             will_wait = KINDS[piece.label].field in _MOST_PRIVATE
@@ -213,7 +224,7 @@ def _made_certain(piece: Piece, text: str) -> Piece:
     label = next((label for label, said in _CERTAIN.items() if said.match(quote)), None)
     begins = text[: piece.start].rstrip()[-1:] in _BEFORE_A_STATEMENT
     is_short = len(quote.split()) <= _MOST_PLAIN_WORDS
-    if label is None or not begins or not is_short or _NOT_SERIOUS.search(text):
+    if label is None or not begins or not is_short or _MAKES_TEXT.search(text, 0, piece.start):
         return piece
     if not piece.is_kept:
         alone = gate().read(text).judged(piece.start, piece.end)  # what came before may mislead
@@ -231,7 +242,10 @@ def _key_of(content: str, kind: Kind) -> str | None:
 
 
 def _divided(content: str, label: str) -> list[str]:
-    """Where somebody works and as what are two memories: either may change."""
+    """Two rules are two memories, and so is where somebody works and as what: either may change."""
+    if label == RULE:
+        parts = [capitalised(part) for part in _AND_RULE.split(content)]
+        return [_TO_BE_CALLED.sub(r"User wants to be called \g<name>", part) for part in parts]
     both = _WORK.fullmatch(content) if label == "job" else None
     return [f"{both[1]} {both[2]}", f"{both[1]} {both[3]}"] if both else [content]
 
@@ -353,24 +367,46 @@ def _not_taken_up(
             said = part.strip(_AROUND)
             if _UNCLEAR.match(said) or (_is_short(said) and not _is_plain(said)):
                 continue
-            start = passage.text.find(said)
-            chances = {label: reading.mean_of(label, start, start + len(said)) for label in KINDS}
-            kind = KINDS[max(chances, key=lambda label: chances[label])]
             is_private = sensitive_fields_of(said, "", None) & _MOST_PRIVATE
-            content = capitalised(_in_third_person(said, passage) or said)
-            found.append(
-                Candidate(
-                    content=content,
-                    quote=said,
-                    passage=passage,
-                    theme=kind.theme,
-                    key=_key_of(content, kind),
-                    importance=kind.importance,
-                    is_explicit=number == 0 or not is_private,
-                    is_in_own_words=True,
-                )
-            )
+            found.append(_filed(said, passage, reading, is_asked=number == 0 or not is_private))
     return found
+
+
+def _listed(
+    passage: Passage, reading: Reading, lines: Sequence[str], taken: Sequence[Candidate]
+) -> list[Candidate]:
+    """The entries of a list under words such as "About me:", filed as what they look most like."""
+    found = []
+    heading = ""
+    for line in lines:
+        entry = _LISTED.match(line)
+        if entry is None:
+            heading = line if _ABOUT_ME.search(line) else ""
+        elif heading:
+            said = entry["said"].strip(_AROUND)
+            place = passage.text.find(said)
+            if not any(_overlaps(one, place, place + len(said)) for one in taken):
+                is_asked = _REQUEST.match(heading) is not None
+                found.append(_filed(said, passage, reading, is_asked=is_asked))
+    return found
+
+
+def _filed(said: str, passage: Passage, reading: Reading, *, is_asked: bool) -> Candidate:
+    start = passage.text.find(said)
+    chances = {label: reading.mean_of(label, start, start + len(said)) for label in KINDS}
+    label = max(chances, key=lambda one: chances[one])
+    content = capitalised(_in_third_person(said, passage) or said)
+    return Candidate(
+        content=content,
+        quote=said,
+        passage=passage,
+        theme=KINDS[label].theme,
+        key=_key_of(content, KINDS[label]),
+        importance=KINDS[label].importance,
+        is_explicit=is_asked,
+        is_in_own_words=True,
+        kind=None if is_asked else label,
+    )
 
 
 def _overlaps(candidate: Candidate, start: int, end: int) -> bool:

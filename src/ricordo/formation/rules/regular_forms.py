@@ -17,6 +17,10 @@ _UNRESOLVED = re.compile(rf"\b(?:{alternatives('forms', 'unresolved pronouns')})
 _ENGLISH_LEAD = re.compile(
     rf"(?:(?:{alternatives('forms', 'leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}", re.IGNORECASE
 )
+_ENGLISH_TAIL = re.compile(
+    r"[,\s]+(?:btw|by the way|lol|haha|though|tho|fyi|you know|to be honest|tbh)(?=[.!]*$)",
+    re.IGNORECASE,
+)
 _ENGLISH_SPELLINGS: Final = tuple(
     (re.compile(rf"\b{pattern}(?![\w'])", re.IGNORECASE), full)
     for pattern, full in (
@@ -88,7 +92,7 @@ def spelled_out(text: str) -> str:
     """The clause in full spelling, without greeting and filler."""
     flat = " ".join(text.replace("’", "'").split())
     lead = _ENGLISH_LEAD.match(flat)
-    flat = flat[lead.end() :] if lead else flat
+    flat = _ENGLISH_TAIL.sub("", flat[lead.end() :] if lead else flat)
     for spelling, full in _ENGLISH_SPELLINGS:
         flat = spelling.sub(full, flat)
     return _SMALL_I.sub("I", flat)
