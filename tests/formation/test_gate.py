@@ -161,9 +161,10 @@ def test_what_was_unlinked_already_is_not_unlinked_again(talking: Talking) -> No
 
 def test_two_instructions_of_one_sentence_are_both_kept(talking: Talking) -> None:
     talking.form("Call me Sam from now on, and always answer in metric units.")
-    (known,) = talking.known
-    assert "Sam" in known
-    assert "metric units" in known
+    assert sorted(talking.known) == [
+        "Always answer in metric units.",
+        "User wants to be called Sam.",
+    ]
 
 
 def test_the_next_message_puts_right(talking: Talking) -> None:

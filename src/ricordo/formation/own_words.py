@@ -148,10 +148,10 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
     if worked_on or _NOT_SERIOUS.search(text) or all(map(_LISTED.match, lines)):
         return []
     found = _in_message(passage, reading)
-    if len(lines) == 1 or passage.material or passage.unsure or passage.doubtful:
+    if len(lines) == 1 or passage.material or passage.doubtful:
         return found
     found += _listed(passage, reading, lines, found)
-    for line in () if _MAKES_TEXT.search(text) else lines:
+    for line in () if passage.unsure or _MAKES_TEXT.search(text) else lines:
         alone = _in_message(replace(passage, text=line), gate().read(line))
         place = text.find(line)
         found += [
@@ -160,7 +160,7 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
             if _is_plain(one.quote)
             and not any(_overlaps(other, place, place + len(line)) for other in found)
         ]
-    return found
+    return sorted(found, key=lambda one: text.find(one.quote))
 
 
 def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
@@ -177,6 +177,8 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         quote = text[piece.start : piece.end]
         if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
             continue  # nobody speaks of themselves as the user
+        if "\n" in text[: piece.start] and _MAKES_TEXT.search(text, 0, piece.start):
+            continue  # part of the text that is wanted
         asked = _is_asked_for(pieces, number, text)
         told = _in_third_person(quote, passage)
         is_whole = told is not None or piece.label == "name"

@@ -14,17 +14,18 @@ pytestmark = pytest.mark.requirement("formation.rules")
 # Turns, one after the other => what is learned in the end.
 CORRECTED = """
 I'm allergic to figs / sorry, typo. I'm allergic to eggs => User is allergic to eggs.
-I'm allergic to figs / I'm allergic to eggs, not figs => User is allergic to eggs, not figs.
+I'm allergic to figs / I'm allergic to eggs, not figs! => User is allergic to eggs, not figs.
 I live in Bonn / oops, that was wrong, I live in Rome => User lives in Rome.
 I live in Bonn / scratch that => nothing
 my favourite tea is oolong / no wait, it's the green one => nothing
 my favourite tea is oolong / I meant sencha => nothing
 my bike is a Trek 520 / update: sold it last week => Sold it last week.
-I love figs. Scratch that, I love dates => Scratch that, I love dates.
+I love figs. Scratch that, I love dates => User loves dates.
+I love figs / wait, no. I love dates => User loves dates.
 I'm a baker / sorry, i typed baker. I'm a barber => User is a barber.
 saya alergi telur / eh salah, saya alergi udang => Pengguna alergi udang.
 saya alergi telur / bukan telur, saya alergi udang => Pengguna alergi udang.
-saya tinggal di Bogor / ralat, saya tinggal di Depok => Ralat, pengguna tinggal di Depok.
+saya tinggal di Bogor / ralat, saya tinggal di Depok => Pengguna tinggal di Depok.
 saya tinggal di Bogor / maaf salah ketik => nothing
 aku suka teh / maksudku kopi => Maksudku kopi.
 """
@@ -57,7 +58,7 @@ def left(*texts: str) -> str:
     found = [one for turn in turns for one in in_own_words(turn, readings[turn.turn_id])]
     kept = [one for one in found if one.passage.turn_id not in played(turns)]
     gone = corrected(kept, turns, readings)
-    told = [one.content.rstrip(".") for one in kept if one not in gone]
+    told = [one.content.rstrip(".!") for one in kept if one not in gone]
     return " ".join(f"{content}." for content in told) or "nothing"
 
 
