@@ -24,6 +24,7 @@ from bench import (
     year,
 )
 from bench.attack import command as attack
+from bench.corrections import command as corrections
 from bench.peers import command as peers
 from bench.peers import formation as peers_formation
 from bench.report import command as report
@@ -42,6 +43,7 @@ def main() -> None:
     growth.register(kinds)
     imports.register(kinds)
     conversation.register(kinds)
+    corrections.register(kinds)
     encryption.register(kinds)
     load.register(kinds)
     pages.register(kinds)

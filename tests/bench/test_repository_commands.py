@@ -242,6 +242,19 @@ def test_the_load_as_a_command() -> None:
     assert found["search"]["requests"] > 0
 
 
+@pytest.mark.slow
+def test_what_is_shown_after_corrections_as_a_command() -> None:
+    found = measured("corrections", "--count", 6, "--errors")
+    by = {(row["by"], row["of"], row["path"]): row for row in found["rows"]}
+    for path in ("search", "search_turns", "context", "proxy", "memory_search", "memory_query"):
+        row = by["all", "", path]
+        assert row["corrections"] == 6
+        assert row["stale"] + row["both"] + row["current"] + row["nothing"] == 6
+    kinds = [row for row in found["rows"] if (row["by"], row["path"]) == ("kind", "search")]
+    assert sum(row["corrections"] for row in kinds) == 6
+    assert all(one["conversation"] and one["question"] for one in found["errors"])
+
+
 @pytest.mark.requirement("security.secrets")
 def test_the_attack_over_a_path_as_a_command() -> None:
     found = measured("attack", "paths", "--attempts", 9, "--path", "conversation")

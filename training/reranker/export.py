@@ -109,14 +109,21 @@ def build(weights: dict[str, np.ndarray], largest: list[np.ndarray] | None) -> o
         wide = graph.op("Gelu", graph.dense(x, f"{layer}.intermediate.dense"), domain=CONTRIBUTED)
         x = graph.norm(f"{layer}.output", graph.dense(wide, f"{layer}.output.dense"), x)
     first = graph.op("Gather", x, graph.const(0, np.int64), axis=1)
-    head = graph.op("MatMul", first, graph.const(weights["head.weight"].T))
-    scored = graph.op("Add", head, graph.const(weights["head.bias"]))
-    graph.op("Squeeze", scored, graph.const([1], np.int64), name="scores")
+
+    def head(part: str) -> tuple[str, str]:
+        product = graph.op("MatMul", first, graph.const(weights[f"{part}.weight"].T))
+        return product, graph.const(weights[f"{part}.bias"])
+
+    graph.op("Squeeze", graph.op("Add", *head("head")), graph.const([1], np.int64), name="scores")
+    graph.op("Softmax", graph.op("Add", *head("stance")), axis=-1, name="stances")
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
         for name in ("ids", "mask", "kinds")
     ]
-    outputs = [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"])]
+    outputs = [
+        helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"]),
+        helper.make_tensor_value_info("stances", TensorProto.FLOAT, ["pairs", 4]),
+    ]
     if largest is None:
         outputs += [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in graph.inputs
@@ -150,7 +157,7 @@ def main() -> None:
     turns = [turn for line in lines for turn in json.loads(line)["turns"]][:CALIBRATED]
     largest: list | None = None
     for (_, _, before), (_, who, said) in pairwise(turns):
-        _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
+        _, _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
         sizes = [np.abs(one[0]).max(0) for one in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
     out.write_bytes(build(weights, largest).SerializeToString(deterministic=True))

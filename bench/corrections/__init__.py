@@ -1,0 +1,1 @@
+"""After a fact was corrected: what is shown as current on each path."""
