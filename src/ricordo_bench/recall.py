@@ -62,7 +62,8 @@ class Question:
     """A question about a conversation, and the turns that answer it.
 
     ``stale`` and ``fresh`` are the turns with the old and the new statement of a fact that
-    changed, or None where the question is not about such a fact.
+    changed, or None where the question is not about such a fact. ``answer`` is the right answer
+    in words, or None where the set has none; finding does not need it.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Question:
     evidence: tuple[str, ...]
     stale: tuple[str, ...] | None
     fresh: tuple[str, ...] | None
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ def _question(place: str, entry: object, known: frozenset[str]) -> Question:
                 raise ImportFailed(f"{where}: no turn {turn_id!r} in this conversation")
         return found
 
+    answer = given.get("answer")
     return Question(
         id=question_id,
         text=_checked(checks.text, f"{place}, text", given.get("text"), limits.MAX_QUERY_CHARS),
@@ -179,6 +182,7 @@ def _question(place: str, entry: object, known: frozenset[str]) -> Question:
         evidence=turn_ids("evidence"),
         stale=None if given.get("stale") is None else turn_ids("stale"),
         fresh=None if given.get("fresh") is None else turn_ids("fresh"),
+        answer=answer if isinstance(answer, str) else None,
     )
 
 
@@ -459,24 +463,28 @@ def observe_all(
     progress: Progress = no_progress,
     *,
     embedder: Embedder | None = None,
+    prefix: str = USER_PREFIX,
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Put every turn of a set into a store, and wait until all vectors are ready.
 
-    What is in the store already, from a measurement before, is recognised and stays.
+    What is in the store already, from a measurement before, is recognised and stays. ``prefix``
+    begins the names of the users.
 
     Raises:
         EmbeddingError: some vectors cannot be made.
         StorageError: the store cannot be opened or written.
     """
     done = 0
-    with open_memory(url, run_jobs=False, embedder=embedder, formation=False) as memory:
+    given = {**(settings or {}), "run_jobs": False, "formation": False}
+    with open_memory(url, embedder=embedder, **given) as memory:
         for conversation in questions.conversations:
-            user = memory.user(user_of(conversation))
+            user = memory.user(user_of(conversation, prefix))
             for thread, messages in _messages(conversation):
                 user.observe(messages, thread=thread)
                 done += len(messages)
                 progress(done, questions.turn_count)
-            _make_vectors(user)
+            make_vectors(user)
         while memory.run_jobs():
             pass
 
@@ -534,8 +542,8 @@ def measure_recall(
     )
 
 
-def user_of(conversation: Conversation) -> str:
-    return f"{USER_PREFIX}{conversation.id}"
+def user_of(conversation: Conversation, prefix: str = USER_PREFIX) -> str:
+    return f"{prefix}{conversation.id}"
 
 
 def _messages(conversation: Conversation) -> Iterator[tuple[str, list[dict[str, object]]]]:
@@ -556,7 +564,7 @@ def _messages(conversation: Conversation) -> Iterator[tuple[str, list[dict[str, 
             yield thread, messages[start : start + _OBSERVED_AT_ONCE]
 
 
-def _make_vectors(user: UserMemory) -> None:
+def make_vectors(user: UserMemory) -> None:
     """Make what a remote embedder has not made yet, or an earlier measurement had not."""
     status = user.embedding_status()
     if status.problem is not None:

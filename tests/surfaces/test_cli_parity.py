@@ -37,7 +37,7 @@ INSIDE_OTHERS = {  # what a command does that has the options of another operati
 WITHOUT_A_METHOD = {
     "": ["chat", "completion", "doctor", "init", "mcp", "migrate", "serve", "version", "worker"],
     "backup": ["check", "restore"],  # functions of the package: no store is open
-    "bench": ["formation", "recall", "speed"],
+    "bench": ["answers", "formation", "recall", "speed"],
     "celery": ["beat", "status", "worker"],
     "database": ["decrypt", "encrypt", "grant", "rekey"],
     "mirror": ["watch"],
@@ -47,6 +47,7 @@ WITHOUT_A_METHOD = {
 WITHOUT_OPTIONS = {
     "tools list": {"--db", "--home"},  # the same everywhere
     "bench recall": {"--db", "--home"},
+    "bench answers": {"--db", "--home"},
     "bench formation": {"--db", "--home"},
     "bench speed": {"--db", "--home"},
     "completion": {"--db", "--home"},  # about the shell
@@ -164,7 +165,7 @@ def test_the_document_has_every_command_as_its_records_say() -> None:
 # Those that tests run in this process are held against the schema there (see commandline.ricordo);
 # those that run as processes of their own, until stopped, are not.
 IN_TESTS_OF_THEIR_OWN = {
-    "bench": ["formation", "recall", "speed"],
+    "bench": ["answers", "formation", "recall", "speed"],
     "celery": ["beat", "worker", "status"],  # need a broker
     "database": ["decrypt", "encrypt", "grant", "rekey"],  # change what all others use
     "embeddings": ["backfill", "rebuild", "set"],  # need vectors

@@ -200,7 +200,12 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "doctor": doctor.doctor,
         "bench": Group(
             "Measure what is stored of conversations, and how well and how fast it is found.",
-            {"recall": bench.recall, "formation": bench.formation, "speed": bench.speed},
+            {
+                "recall": bench.recall,
+                "answers": bench.answers,
+                "formation": bench.formation,
+                "speed": bench.speed,
+            },
         ),
         "completion": completion.completion,
         "version": database.version,

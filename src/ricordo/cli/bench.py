@@ -1,4 +1,4 @@
-"""Measuring: ``bench recall``, ``bench formation`` and ``bench speed``."""
+"""Measuring: ``bench recall``, ``bench answers``, ``bench formation`` and ``bench speed``."""
 
 import contextlib
 import tempfile
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ricordo import limits
 from ricordo.cli.options import AsJson
 from ricordo.cli.render import TableListing, answer, progress_bar
 
 if TYPE_CHECKING:
+    from ricordo_bench.answers import AnswerReport, WayMeasures
     from ricordo_bench.figures import Figure, FigureReport, Latency
     from ricordo_bench.formation import FormationMeasures, FormationRow
     from ricordo_bench.recall import Measures, RecallReport, Rung, Scores
@@ -25,6 +27,8 @@ _MEASURES: Final = {
     "MRR": "mrr",
     "nDCG@10": "ndcg_at_10",
 }
+_WAY_HEADINGS: Final = ("Questions", "F1", "Contained", "Exact")
+_COST_HEADINGS: Final = ("Tokens", "ms p50", "p95", "Failed")
 FORMATION_HEADINGS: Final = (
     *("Set", "Language", "Conversations", "Precision", "Recall", "Stored", "Expected"),
     *("Leaked", "ms/turn p50", "p95"),
@@ -41,8 +45,8 @@ Address = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Database to measure on; what is stored there stays, under users bench:…"
-        " (default: a temporary file).",
+        help="Database to measure on; what is stored there stays, under users whose names begin"
+        " with bench (default: a temporary file).",
     ),
 ]
 Ladder = Annotated[bool, typer.Option("--ladder", help="Show what each step of the ranking adds.")]
@@ -76,6 +80,32 @@ ModelKey = Annotated[
         metavar="KEY",
         help="Its key. Better than on the command line, where others may see it: the variable"
         " RICORDO_MODEL_API_KEY.",
+    ),
+]
+ReaderName = Annotated[str | None, typer.Option(metavar="NAME", help="Model that answers.")]
+Judge = Annotated[
+    bool,
+    typer.Option("--judge", help="Ask the model whether each answer agrees with the right one."),
+]
+OfEachConversation = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Only the first questions of each conversation."),
+]
+TokensShown = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=limits.MIN_CONTEXT_TOKENS,
+        max=limits.MAX_CONTEXT_TOKENS,
+        help="Tokens of a context.",
+    ),
+]
+Ways = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WAY",
+        help="Just this way of showing: context, formed, turns, dense, bm25, rrf, evidence or"
+        " nothing; may be given several times (default: all but formed).",
     ),
 ]
 Errors = Annotated[bool, typer.Option("--errors", help="List what is wrong and what is missed.")]
@@ -133,6 +163,39 @@ def recall(
     answer(as_json, report, _recall_table)
     if not as_json:
         answer(as_json, report, _recall_summary)
+
+
+def answers(
+    *,
+    path: SetPath,
+    url: Address = None,
+    provider: Provider = None,
+    model: ReaderName = None,
+    base_url: BaseUrl = None,
+    api_key: ModelKey = None,
+    judge: Judge = False,
+    limit: OfEachConversation = None,
+    budget: TokensShown = 1_000,
+    way: Ways = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well a model answers questions from what it is shown of conversations.
+
+    A model that the environment sets does not take part, only one that is named here.
+
+    Example: ricordo bench answers --path questions.json --model NAME --base-url URL
+    """
+    from ricordo_bench.answers import chosen_ways, measure_answers, read_answered, reader_settings
+    from ricordo_bench.recall import store_for_measuring
+
+    ways = chosen_ways(way or ())
+    settings = reader_settings(provider, model, base_url, api_key)
+    questions = read_answered(path, limit)
+    with store_for_measuring(url) as address, progress_bars(wanted=not as_json) as bar:
+        report = measure_answers(
+            address, questions, ways, settings, bar, budget=budget, judge=judge
+        )
+    answer(as_json, report, _answer_table)
 
 
 def formation(
@@ -264,6 +327,32 @@ def _ladder_table(rungs: "Sequence[Rung]") -> TableListing:
         for number, rung in enumerate(rungs)
     ]
     return TableListing(["Step", "Gain R@10", "Questions", *_MEASURES, "Search"], rows)
+
+
+def _answer_table(report: "AnswerReport") -> TableListing:
+    """Shares and costs; what a judge said, and what is said where nothing is known, if asked."""
+    first = report.ways[0]
+    judged, unanswerable = first.overall.judge is not None, first.abstention.unknown is not None
+    headings = [
+        *(report.set_name, *_WAY_HEADINGS),
+        *(["Judge"] if judged else []),
+        *(["Unknown"] if unanswerable else []),
+        *_COST_HEADINGS,
+    ]
+    rows = [_way_cells(one) for one in report.ways]
+    return TableListing(headings, rows, f"Answered by {report.reader}.")
+
+
+def _way_cells(one: "WayMeasures") -> list[str]:
+    overall, apart = one.overall, one.abstention
+    shares = [overall.f1, overall.containment, overall.exact, overall.judge, apart.unknown]
+    return [
+        *(one.way, str(overall.questions)),
+        *(f"{share:.3f}" for share in shares if share is not None),
+        f"{one.tokens:,.0f}",
+        *(f"{ms:.1f}" for ms in (one.making.p50_ms, one.making.p95_ms)),
+        str(overall.failed + apart.failed),
+    ]
 
 
 def _formation_table(found: "FormationMeasures") -> TableListing:

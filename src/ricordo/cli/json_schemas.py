@@ -38,6 +38,7 @@ from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.thread import Observed, Window
 from ricordo.operations.operation import Operation
 from ricordo.workers.configuration import BrokerStatus
+from ricordo_bench.answers import AnswerReport
 from ricordo_bench.figures import FigureReport
 from ricordo_bench.formation import FormationMeasures
 from ricordo_bench.recall import RecallReport, Rung
@@ -197,6 +198,7 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     ),
     "doctor": _one(tuple[CheckFinding, ...]),
     "bench recall": JsonAnswer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),
+    "bench answers": _one(AnswerReport),
     "bench formation": _one(FormationMeasures),
     "bench speed": _one(FigureReport),
     "completion": JsonAnswer(
