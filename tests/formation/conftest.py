@@ -148,6 +148,7 @@ def with_model(
 ) -> WithModel:
     """Opens a store whose conversations the scripted model reads, alone."""
     monkeypatch.setattr("ricordo.formation.extraction.in_own_words", lambda *_: [])
+    monkeypatch.setattr("ricordo.formation.extraction.change_in", lambda *_: [])
     monkeypatch.setattr("ricordo.formation.extraction._agreed", lambda _, found, __: (found, []))
 
     def open_one(**settings: Any) -> Talking:

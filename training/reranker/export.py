@@ -7,6 +7,7 @@ processors without VNNI sums of two products would overflow otherwise.
 """
 
 import json
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -33,14 +34,22 @@ class Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.inputs: list[str] = []
+        self.prefix = ""
+
+    def branch(self) -> "Graph":
+        """A part that is run only if it is wanted; its products are counted with the others."""
+        made = Graph(self.weights, self.largest)
+        made.inputs = self.inputs
+        made.prefix = f"b{len(self.inputs)}_"
+        return made
 
     def const(self, value: object, kind: object = np.float32) -> str:
-        name = f"c{len(self.constants)}"
+        name = f"{self.prefix}c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(value).astype(kind), name))
         return name
 
     def op(self, kind: str, *inputs: str, domain: str = "", name: str = "", **more: object) -> str:
-        output = name or f"{kind}_{len(self.nodes)}"
+        output = name or f"{self.prefix}{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **more))
         return output
 
@@ -78,6 +87,30 @@ class Graph:
         return self.op("LayerNormalization", *inputs, *parts, epsilon=1e-12)
 
 
+def _floats(name: str) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def _numbers(weights: dict[str, np.ndarray], stack: str) -> list[int]:
+    """The numbers of the layers of a stack."""
+    found = re.compile(rf"{re.escape(stack)}\.(\d+)\.attention\.self\.query\.weight")
+    return sorted(int(match[1]) for name in weights if (match := found.fullmatch(name)))
+
+
+def layer(graph: Graph, x: str, name: str, mask: str) -> str:
+    parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
+    together = graph.dense(x, *parts)
+    split = [f"{name}_{place}" for place in range(3)]
+    thirds = graph.const([WIDTH] * 3, np.int64)
+    graph.nodes.append(helper.make_node("Split", [together, thirds], split, axis=-1))
+    seen = graph.op("MultiHeadAttention", *split, "", mask, domain=CONTRIBUTED, num_heads=HEADS)
+    x = graph.norm(
+        f"{name}.attention.output", graph.dense(seen, f"{name}.attention.output.dense"), x
+    )
+    wide = graph.op("Gelu", graph.dense(x, f"{name}.intermediate.dense"), domain=CONTRIBUTED)
+    return graph.norm(f"{name}.output", graph.dense(wide, f"{name}.output.dense"), x)
+
+
 def build(weights: dict[str, np.ndarray], largest: list[np.ndarray] | None) -> onnx.ModelProto:
     graph = Graph(weights, largest)
     table = weights["embeddings.word_embeddings.weight"]
@@ -94,40 +127,40 @@ def build(weights: dict[str, np.ndarray], largest: list[np.ndarray] | None) -> o
     )
     x = graph.norm("embeddings", graph.op("Add", graph.op("Add", words, places), kinds))
     mask = graph.op("Cast", "mask", to=TensorProto.INT32)
-    thirds = graph.const([WIDTH] * 3, np.int64)
-    layers = sum(name.endswith("attention.self.query.weight") for name in weights)
-    for number in range(layers):
-        layer = f"encoder.layer.{number}"
-        together = graph.dense(
-            x, *(f"{layer}.attention.self.{part}" for part in ("query", "key", "value"))
+    shared = min(_numbers(weights, "stance.layer"))
+    for number in range(shared):
+        x = layer(graph, x, f"encoder.layer.{number}", mask)
+    branches = []
+    for stack, head, name in (
+        ("encoder.layer", "head", "ranked"),
+        ("stance.layer", "stance", "compared"),
+    ):
+        branch = graph if largest is None else graph.branch()
+        y = x
+        for number in [n for n in _numbers(weights, stack) if n >= shared]:
+            y = layer(branch, y, f"{stack}.{number}", mask)
+        first = branch.op("Gather", y, branch.const(0, np.int64), axis=1)
+        product = branch.op("MatMul", first, branch.const(weights[f"{head}.weight"].T))
+        branch.op("Add", product, branch.const(weights[f"{head}.bias"]), name=name)
+        branches.append(branch)
+    if largest is not None:
+        ranked, compared = (
+            helper.make_graph(branch.nodes, name, [], [_floats(name)], branch.constants)
+            for branch, name in zip(branches, ("ranked", "compared"), strict=True)
         )
-        split = [f"{layer}_{place}" for place in range(3)]
-        graph.nodes.append(helper.make_node("Split", [together, thirds], split, axis=-1))
-        seen = graph.op("MultiHeadAttention", *split, "", mask, domain=CONTRIBUTED, num_heads=HEADS)
-        attended = graph.dense(seen, f"{layer}.attention.output.dense")
-        x = graph.norm(f"{layer}.attention.output", attended, x)
-        wide = graph.op("Gelu", graph.dense(x, f"{layer}.intermediate.dense"), domain=CONTRIBUTED)
-        x = graph.norm(f"{layer}.output", graph.dense(wide, f"{layer}.output.dense"), x)
-    first = graph.op("Gather", x, graph.const(0, np.int64), axis=1)
-
-    def head(part: str) -> tuple[str, str]:
-        product = graph.op("MatMul", first, graph.const(weights[f"{part}.weight"].T))
-        return product, graph.const(weights[f"{part}.bias"])
-
-    graph.op("Squeeze", graph.op("Add", *head("head")), graph.const([1], np.int64), name="scores")
-    graph.op("Softmax", graph.op("Add", *head("stance")), axis=-1, name="stances")
+        made = helper.make_node(
+            "If", ["compares"], ["said"], then_branch=compared, else_branch=ranked
+        )
+        graph.nodes.append(made)
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
         for name in ("ids", "mask", "kinds")
     ]
-    outputs = [
-        helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"]),
-        helper.make_tensor_value_info("stances", TensorProto.FLOAT, ["pairs", 4]),
-    ]
     if largest is None:
-        outputs += [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in graph.inputs
-        ]
+        outputs = [_floats(name) for name in ("ranked", "compared", *graph.inputs)]
+    else:
+        inputs.append(helper.make_tensor_value_info("compares", TensorProto.BOOL, []))
+        outputs = [_floats("said")]
     made = helper.make_graph(graph.nodes, "ricordo-reranker", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(CONTRIBUTED, 1)]
     return helper.make_model(made, ir_version=8, opset_imports=opsets, producer_name="ricordo")
@@ -162,12 +195,14 @@ def main() -> None:
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
     out.write_bytes(build(weights, largest).SerializeToString(deterministic=True))
     whole = onnxruntime.InferenceSession(str(out))
-    close = [
-        [each.run(["scores"], given)[0][0] for each in (session, whole)]
-        for (_, _, one), (_, who, two) in list(pairwise(turns))[::4]
-        for given in [pair(tokenizer, one, f"{who}: {two}")]
-    ]
-    print(out.stat().st_size, "correlation", np.corrcoef(np.array(close).T)[0, 1])
+    close = []
+    for (_, _, one), (_, who, two) in list(pairwise(turns))[::4]:
+        given = pair(tokenizer, one, f"{who}: {two}")
+        ranked, compared = session.run(["ranked", "compared"], given)
+        said = [whole.run(None, given | {"compares": np.array(flag)})[0] for flag in (False, True)]
+        close.append([ranked[0, 0], said[0][0, 0], compared[0, 0], said[1][0, 0]])
+    found = np.corrcoef(np.array(close).T)
+    print(out.stat().st_size, "correlations", found[0, 1], found[2, 3])
 
 
 if __name__ == "__main__":

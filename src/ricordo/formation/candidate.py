@@ -9,6 +9,8 @@ from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 
 USER_ROLE: Final = "user"
 TOOL_ROLE: Final = "tool"
+ENDINGS: Final = frozenset({"past", "denied"})
+"""Kinds of statements that say what is over, or is not so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class Candidate:
     remembered, or gave it as a standing instruction. ``is_in_own_words``: the content is what the
     user said, in the first person; ``is_by_model``: a language model wrote it. ``kind`` and the
     sensitive ``fields`` are what the gate sees in its quote. ``is_hearsay``: somebody else says
-    what the user wishes.
+    what the user wishes. ``is_change``: it counts only where it ends what a memory says;
+    ``instead_of`` is a value that it puts right, and ``value`` the right one.
     """
 
     content: str
@@ -83,6 +86,14 @@ class Candidate:
     kind: str | None = None
     fields: frozenset[str] = frozenset()
     is_hearsay: bool = False
+    is_change: bool = False
+    instead_of: str | None = None
+    value: str = ""
+
+    @property
+    def ends_only(self) -> bool:
+        """Whether it says nothing but that something is over: it holds nothing new."""
+        return self.is_change and self.kind in ENDINGS
 
     @property
     def is_unsure(self) -> bool:

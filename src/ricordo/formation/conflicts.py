@@ -1,5 +1,6 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,28 +12,38 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
+from ricordo.formation.evidence import denials
+from ricordo.formation.gate import NOT_KEPT
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.statements import (
     SWITCHED,
+    figures_and_denials,
     is_about_the_user,
     opposed,
     refines,
     says_nothing_new,
     share_of_words,
 )
+from ricordo.formation.words import pattern
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
 from ricordo.providers.chat_model import Message
+from ricordo.recall.reranker import Stance, stances
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
+from ricordo.text.languages import guess
 from ricordo.text.normalise import canonical
 
 _NEIGHBOURS: Final = 8
+_COMPARED: Final = 4  # with what may only be a change
+SURELY: Final = 0.9
+_UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
+_PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
 STATEMENT_TYPES: Final = (
     MemoryType.PREFERENCE,
     MemoryType.FACT,
@@ -50,6 +61,8 @@ MORE_SPECIFIC: Final = "more specific"
 CONTRADICTION: Final = "contradicts what was known"
 SHARED_CONTRADICTED: Final = "contradicts a shared memory"
 NEW: Final = "new"
+PUT_RIGHT: Final = "puts right what was known"
+NOT_LASTING: Final = "not surely lasting"
 CORRECTED: Final = "corrected later in the conversation"
 
 WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
@@ -224,7 +237,7 @@ class Resolver:
             if self._must_wait(other) and not self._must_wait(candidate):
                 continue
             same_key = candidate.key is not None and candidate.key == other.key
-            if same_key or _contradiction(other, candidate.content):
+            if same_key or _ends(other, candidate.content):
                 return _ignored(candidate, CORRECTED, None)
             if says_nothing_new(candidate.content, other.content):
                 return _ignored(candidate, REDUNDANT, None)
@@ -239,6 +252,11 @@ class Resolver:
             if present is not None:
                 return _same_key(candidate, present), []
         found = self._known.near(user_id, candidate.content, candidate.type)
+        if candidate.instead_of is not None:
+            return _put_right(user_id, candidate, found), []
+        found = found[:_COMPARED] if candidate.is_change else found
+        compared = _stances(candidate, [one.item.content for one in found])
+        stance = {one.item.id: how for one, how in zip(found, compared, strict=True)}
         near = [one for one in found if one.similarity >= self._policy.judge_min]
         for one in near:
             if canonical(one.item.content) == canonical(candidate.content):
@@ -247,19 +265,27 @@ class Resolver:
         against = [
             one
             for one in found
-            if (reason := _contradiction(candidate, one.item.content))
-            and (one in near or reason == SWITCHED)
+            if stance[one.item.id].replaced >= SURELY
+            or (
+                (reason := _contradiction(candidate, one.item.content))
+                and (one in near or reason == SWITCHED)
+            )
         ]
         if against:
             return _replacing(user_id, candidate, against, CONTRADICTION), []
+        if candidate.is_change:
+            return _new(candidate, near), []
         for one in near:
-            if says_nothing_new(candidate.content, one.item.content):
+            is_same = stance[one.item.id].same >= SURELY
+            if is_same or says_nothing_new(candidate.content, one.item.content):
                 return _ignored(candidate, REDUNDANT, one), []
         for one in near:
-            if refines(candidate.content, one.item.content):
+            is_more = stance[one.item.id].refined >= SURELY
+            if is_more or refines(candidate.content, one.item.content):
                 return _replacing(user_id, candidate, [one], MORE_SPECIFIC), []
-        if near and near[0].similarity >= self._policy.redundant_min:
-            return _ignored(candidate, REDUNDANT, near[0]), []
+        for one in near:
+            if one.similarity >= self._policy.redundant_min and not _differ(candidate, one):
+                return _ignored(candidate, REDUNDANT, one), []
         if near and self._judge is not None:
             return None, near
         return _new(candidate, near), []
@@ -308,12 +334,48 @@ class Resolver:
         return _new(candidate, [one for one, _ in verdicts])
 
 
+def _ends(candidate: Candidate, known: str) -> bool:
+    is_opposed = _contradiction(candidate, known) is not None
+    return is_opposed or _stances(candidate, [known])[0].replaced >= SURELY
+
+
 def _contradiction(candidate: Candidate, known: str) -> str | None:
     """Why a candidate contradicts a statement; what it gives up may be in the quote alone."""
     reason = opposed(candidate.content, known)
     if reason is None and is_about_the_user(candidate.content):
         return SWITCHED if opposed(candidate.quote, known) == SWITCHED else None
     return reason
+
+
+def _stances(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
+    """How a candidate stands to what is known, in the words of the user.
+
+    The model has learned English. In other languages only a denial is believed.
+    """
+    text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
+    before = _PUTS_RIGHT.search(text, 0, start) if start > 0 else None
+    said = text[before.start() : start + len(candidate.quote)] if before else candidate.quote
+    found = stances(said, known)
+    if guess(said) in {"en", None}:
+        return found
+    return [
+        _UNKNOWN._replace(replaced=how.replaced) if denials(said) > denials(old) else _UNKNOWN
+        for how, old in zip(found, known, strict=True)
+    ]
+
+
+def _put_right(user_id: str, candidate: Candidate, known: Sequence[KnownStatement]) -> Resolution:
+    """The memory with the wrong value, and the right one in its place."""
+    wrong = re.compile(rf"\b{re.escape(candidate.instead_of or '')}\b", re.IGNORECASE)
+    for one in known:
+        if one.item.user_id == user_id and wrong.search(one.item.content):
+            content = candidate.value.join(wrong.split(one.item.content))
+            return _replacing(user_id, replace(candidate, content=content), [one], PUT_RIGHT)
+    return _new(candidate, known)
+
+
+def _differ(candidate: Candidate, known: KnownStatement) -> bool:
+    return figures_and_denials(candidate.content) != figures_and_denials(known.item.content)
 
 
 def _same_key(candidate: Candidate, present: Item) -> Resolution:
@@ -346,6 +408,11 @@ def _replacing(
         return _ignored(candidate, NOT_NEWER, later)
     if own:
         action, targets = Action.REPLACE, own
+        if candidate.is_change:
+            old = own[0].item
+            candidate = replace(
+                candidate, theme=old.theme, type=old.type, importance=old.importance
+            )
     elif shared and reason == CONTRADICTION:
         action, reason, targets = Action.UNLINK, SHARED_CONTRADICTED, shared
     else:
@@ -370,6 +437,8 @@ def _ignored(candidate: Candidate, reason: str, match: KnownStatement | None) ->
 
 
 def _new(candidate: Candidate, near: Sequence[KnownStatement]) -> Resolution:
+    if candidate.is_change:
+        return _ignored(candidate, NOT_KEPT.get(candidate.kind or "", NOT_LASTING), None)
     nearest = near[0].similarity if near else None
     return Resolution(candidate=candidate, action=Action.ADD, reason=NEW, similarity=nearest)
 

@@ -143,7 +143,7 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, str] |
     return passage, best.words
 
 
-def _denials(text: str) -> int:
+def denials(text: str) -> int:
     return len(NEGATION.findall(folded(text)))
 
 
@@ -204,7 +204,7 @@ def retells(content: str, quote: str, around: str) -> bool:
     Its words are those of the quote, or of what was said ``around`` it, in any form; it has nearly
     all of the quote's; and it denies as often.
     """
-    if _denials(content) != _denials(quote):
+    if denials(content) != denials(quote):
         return False
     told, said = _telling(content), _telling(quote)
     least, new = (0.7, 0.3) if any(map(is_dense, quote)) else (0.85, 0.0)

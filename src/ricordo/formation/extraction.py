@@ -21,7 +21,14 @@ from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
 from ricordo.formation.evidence import cut_quote, find_quote, reason_in_material, retells, supports
 from ricordo.formation.gate import JOIN, LANGUAGES, NOT_KEPT, Reading, gate
-from ricordo.formation.own_words import KINDS, LIKELY, in_own_words, pieces_with_requests, requests
+from ricordo.formation.own_words import (
+    KINDS,
+    LIKELY,
+    change_in,
+    in_own_words,
+    pieces_with_requests,
+    requests,
+)
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
@@ -61,6 +68,7 @@ _NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|
     r"ke)\s+)?([\w-]{3,})",
                        re.IGNORECASE)  # fmt: skip
 _WORD = re.compile(r"[\w-]{3,}")
+_THIS_NOT_THAT = pattern("corrections", "this not that", re.IGNORECASE)
 
 
 _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
@@ -148,7 +156,11 @@ def corrected(
         )
         refused = {word.lower() for word in _NOT_THIS.findall(passage.text)}
         start = strong.start() if strong else 0
-        kept = [one for one in candidates if not any(one is other for other in gone)]
+        kept = [
+            one
+            for one in candidates
+            if not one.is_change and not any(one is other for other in gone)
+        ]
         earlier = [one for one in kept if _precedes(one, passage, start)]
         kinds = {one.kind for one in kept if _is_of(one, passage) and one not in earlier}
         named = [one for one in earlier if refused & set(_WORD.findall(one.content.lower()))]
@@ -168,6 +180,45 @@ def corrected(
                 is_meant = says_something and not (kinds or reading.answers or len(told) > 1)
                 gone += told if is_meant and not nearest else nearest
     return gone
+
+
+def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> list[Candidate]:
+    """What "Vue, not React" makes of what was said before; of a memory, if nothing was."""
+    found: list[Candidate] = []
+    for passage in passages:
+        if passage.material or passage.unsure or passage.doubtful:
+            continue
+        for match in _THIS_NOT_THAT.finditer(passage.text[:_SCENE_CHARS]):
+            right, wrong = (match["right"] or match["right2"]), (match["wrong"] or match["wrong2"])
+            told = [one for one in candidates if _is_of(one, passage) and not one.is_change]
+            if any(_overlaps_span(one, match.span()) for one in told):
+                continue  # a statement of its own
+            quote = match[0].strip(_AROUND_QUESTION)
+            value = re.compile(rf"\b{re.escape(wrong)}\b", re.IGNORECASE)
+            earlier = [one for one in candidates if _precedes(one, passage, match.start())]
+            same = [one for one in earlier if value.search(one.content) and not one.is_change]
+            if same:
+                content = right.join(value.split(same[-1].content))
+                found.append(replace(same[-1], content=content, quote=quote, passage=passage))
+            else:
+                found.append(
+                    Candidate(
+                        content=f"{wrong}: {quote}",
+                        quote=quote,
+                        passage=passage,
+                        kind="unsure",
+                        is_in_own_words=True,
+                        is_change=True,
+                        instead_of=wrong,
+                        value=right,
+                    )
+                )
+    return found
+
+
+def _overlaps_span(candidate: Candidate, span: Span) -> bool:
+    start = candidate.passage.text.find(candidate.quote)
+    return start < span[1] and span[0] < start + len(candidate.quote)
 
 
 def _is_of(candidate: Candidate, passage: Passage) -> bool:
@@ -201,7 +252,11 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         by_model, without_ground = read_with_model(model, user_id, transcript, readings)
         refused += [rejected(entry.content, reason) for entry, reason in without_ground]
     own = [passage for passage in said if passage.is_from_user]
-    read = [one for passage in own for one in in_own_words(passage, readings[passage.turn_id])]
+    read: list[Candidate] = []
+    for passage in own:
+        reading = readings[passage.turn_id]
+        read += in_own_words(passage, reading) or change_in(passage, reading)
+    read = [*read, *put_right(read, own)]
     read, not_agreed = _agreed(read, by_model, readings)
     refused += [rejected(one.content, reason) for one, reason in not_agreed]
     scene = played(own)

@@ -16,6 +16,7 @@ from ricordo.formation.rules.relative_dates import with_dates
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.text_spans import Span
 from ricordo.formation.words import alternatives, pattern
+from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
@@ -36,6 +37,8 @@ _SHORT_WORDS: Final = 3
 _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "goal", "rule"})
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
+_NEVER_READ: Final = frozenset({"inject", "secret"})
+_CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN, REMEMBER})
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
 _FEWEST_DENSE: Final = 3
@@ -83,6 +86,9 @@ _VERB_OF_REQUEST: Final = re.compile(
     rf"(?:{alternatives('own_words', 'verb of request')})\s+", re.IGNORECASE
 )
 
+_NOT_ALONE: Final = re.compile(
+    r"(?:it|that)(?:['’]s| is| was)\b|you (?:still|have)\b", re.IGNORECASE
+)
 THE_USER: Final = re.compile(
     r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
     r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
@@ -177,6 +183,8 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         quote = text[piece.start : piece.end]
         if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
             continue  # nobody speaks of themselves as the user
+        if _NOT_ALONE.match(quote):
+            continue  # what it is about was said elsewhere
         if "\n" in text[: piece.start] and _MAKES_TEXT.search(text, 0, piece.start):
             continue  # part of the text that is wanted
         asked = _is_asked_for(pieces, number, text)
@@ -218,6 +226,31 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
             for content in _divided(capitalised(whole), piece.label):
                 found.append(replace(own, content=content, key=_key_of(content, kind)))
     return [*found, *_not_taken_up(passage, reading, pieces, found)]
+
+
+def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
+    """What a message says that nothing was made of: it may yet say that something is over."""
+    if has_other_voices(passage):
+        return []
+    pieces = reading.pieces()
+    told = [one for one in pieces if one.label not in _CHANGES_NOTHING]
+    if not told or any(one.label in _NEVER_READ for one in pieces):
+        return []
+    quote = passage.text[told[0].start : told[-1].end]
+    if _is_short(quote) or len(quote) > MAX_FORMED_CHARS:
+        return []
+    surest = max(told, key=lambda one: one.chance)
+    content = capitalised(_in_third_person(quote, passage) or quote)
+    return [
+        Candidate(
+            content=content,
+            quote=quote,
+            passage=passage,
+            is_in_own_words=True,
+            kind=surest.label,
+            is_change=True,
+        )
+    ]
 
 
 def _made_certain(piece: Piece, text: str) -> Piece:

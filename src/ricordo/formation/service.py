@@ -13,6 +13,7 @@ from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, St
 from ricordo.formation import consent, schedule
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.conflicts import (
+    IDENTICAL,
     NEW,
     WRITING_ACTIONS,
     Answered,
@@ -202,6 +203,8 @@ class DecisionWriter:
         if not may_write:
             return not_written(resolution, Action.REJECT, TURN_CAP)
         resolution = _as_it_stands(writing, resolution)
+        if resolution.action is Action.IGNORE:
+            return decision_of(resolution)
         added = write(self._recall, writing, resolution, draft, prepared)
         settle_by_storing(writing, candidate, added.id)
         return decision_of(resolution, added)
@@ -256,6 +259,8 @@ def _as_it_stands(writing: WriteTransaction, resolution: Resolution) -> Resoluti
     left = tuple(filter(is_there, resolution.targets))
     if left:
         return replace(resolution, targets=left)
+    if resolution.candidate.is_change:
+        return replace(resolution, action=Action.IGNORE, reason=IDENTICAL, targets=())
     return replace(resolution, action=Action.ADD, reason=NEW, targets=())
 
 

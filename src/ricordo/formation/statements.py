@@ -30,7 +30,8 @@ _DISLIKE: Final = pattern("statements", "dislike")
 _LIKE: Final = pattern("statements", "like")
 _FAN: Final = lazy_pattern(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on|into\b)")
 _NO_LONGER: Final = lazy_pattern(
-    r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b"
+    r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b|\bnicht mehr\b|\bya no\b"
+    r"|\bjá não\b"
 )
 _DELICATE: Final = pattern("statements", "delicate")
 _CLAUSES: Final = lazy_pattern(r",| (?:and|or|dan|atau|und|oder) ")
@@ -240,7 +241,8 @@ def _reason(one: Statement, other: Statement) -> str | None:
         if one.is_delicate or other.is_delicate:
             return None
         same = one.terms == other.terms and one.numbers == other.numbers
-        return "opposite statement" if same and one.terms and one.subject == other.subject else None
+        same_subject = one.subject.split()[:1] == other.subject.split()[:1]  # "not" may follow late
+        return "opposite statement" if same and one.terms and same_subject else None
     if not one.is_positive:
         return None
     if _gives_up(one, other) or _gives_up(other, one):
