@@ -17,6 +17,7 @@ from ricordo.formation.gate import NOT_KEPT
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.statements import (
     SWITCHED,
+    are_of_one_subject,
     figures_and_denials,
     is_about_the_user,
     opposed,
@@ -36,12 +37,16 @@ from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
-from ricordo.text.languages import guess
+from ricordo.text.analyser import Analyser
+from ricordo.text.languages import guess, may_be_english
 from ricordo.text.normalise import canonical
 
 _NEIGHBOURS: Final = 8
-_COMPARED: Final = 4  # with what may only be a change
+_RELATED: Final = 0.25  # the least similarity of what the model compares
+_COMPARED: Final = 5
+_LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 SURELY: Final = 0.9
+_ENGLISH: Final = Analyser("english")
 _UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
 STATEMENT_TYPES: Final = (
@@ -237,7 +242,7 @@ class Resolver:
             if self._must_wait(other) and not self._must_wait(candidate):
                 continue
             same_key = candidate.key is not None and candidate.key == other.key
-            if same_key or _ends(other, candidate.content):
+            if same_key or _ends(other, candidate):
                 return _ignored(candidate, CORRECTED, None)
             if says_nothing_new(candidate.content, other.content):
                 return _ignored(candidate, REDUNDANT, None)
@@ -254,9 +259,9 @@ class Resolver:
         found = self._known.near(user_id, candidate.content, candidate.type)
         if candidate.instead_of is not None:
             return _put_right(user_id, candidate, found), []
-        found = found[:_COMPARED] if candidate.is_change else found
-        compared = _stances(candidate, [one.item.content for one in found])
-        stance = {one.item.id: how for one, how in zip(found, compared, strict=True)}
+        related = [one for one in found if one.similarity >= _RELATED][:_COMPARED]
+        compared = _stances(candidate, [one.item.content for one in related])
+        stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
         near = [one for one in found if one.similarity >= self._policy.judge_min]
         for one in near:
             if canonical(one.item.content) == canonical(candidate.content):
@@ -265,7 +270,7 @@ class Resolver:
         against = [
             one
             for one in found
-            if stance[one.item.id].replaced >= SURELY
+            if stance.get(one.item.id, _UNKNOWN).replaced >= SURELY
             or (
                 (reason := _contradiction(candidate, one.item.content))
                 and (one in near or reason == SWITCHED)
@@ -276,11 +281,11 @@ class Resolver:
         if candidate.is_change:
             return _new(candidate, near), []
         for one in near:
-            is_same = stance[one.item.id].same >= SURELY
+            is_same = stance.get(one.item.id, _UNKNOWN).same >= SURELY
             if is_same or says_nothing_new(candidate.content, one.item.content):
                 return _ignored(candidate, REDUNDANT, one), []
         for one in near:
-            is_more = stance[one.item.id].refined >= SURELY
+            is_more = stance.get(one.item.id, _UNKNOWN).refined >= SURELY
             if is_more or refines(candidate.content, one.item.content):
                 return _replacing(user_id, candidate, [one], MORE_SPECIFIC), []
         for one in near:
@@ -334,9 +339,11 @@ class Resolver:
         return _new(candidate, [one for one, _ in verdicts])
 
 
-def _ends(candidate: Candidate, known: str) -> bool:
-    is_opposed = _contradiction(candidate, known) is not None
-    return is_opposed or _stances(candidate, [known])[0].replaced >= SURELY
+def _ends(later: Candidate, candidate: Candidate) -> bool:
+    if _contradiction(later, candidate.content):
+        return True
+    is_of_one_turn = later.passage.turn_id == candidate.passage.turn_id
+    return not is_of_one_turn and _stances(later, [candidate.content])[0].replaced >= SURELY
 
 
 def _contradiction(candidate: Candidate, known: str) -> str | None:
@@ -355,13 +362,25 @@ def _stances(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
     text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
     before = _PUTS_RIGHT.search(text, 0, start) if start > 0 else None
     said = text[before.start() : start + len(candidate.quote)] if before else candidate.quote
-    found = stances(said, known)
-    if guess(said) in {"en", None}:
-        return found
-    return [
-        _UNKNOWN._replace(replaced=how.replaced) if denials(said) > denials(old) else _UNKNOWN
-        for how, old in zip(found, known, strict=True)
-    ]
+    is_english = may_be_english(said)
+    found = []
+    for old, how in zip(known, stances(said, known), strict=True):
+        is_same = are_of_one_subject(old, said) and are_of_one_subject(candidate.content, old)
+        if not is_same or not _meet(candidate, old):
+            found.append(_UNKNOWN)
+        elif is_english and guess(old) in {"en", None}:
+            found.append(how)
+        else:
+            denies = denials(said) > denials(old)
+            found.append(_UNKNOWN._replace(replaced=how.replaced) if denies else _UNKNOWN)
+    return found
+
+
+def _meet(candidate: Candidate, old: str) -> bool:
+    """Whether two texts are about one thing at all: a bare value is not known to be."""
+    if candidate.type is MemoryType.INSTRUCTION:
+        return share_of_words(_ENGLISH, candidate.content, old) >= _LEAST_SHARED
+    return " " in old.strip()
 
 
 def _put_right(user_id: str, candidate: Candidate, known: Sequence[KnownStatement]) -> Resolution:

@@ -411,7 +411,7 @@ def _asked_in_vain(
     for passage in passages:
         if not passage.is_from_user or any(one.reason == Reason.SECRET for one in passage.material):
             continue
-        quotes = [one.quote for one in found if _is_of(one, passage)]
+        quotes = [one.quote for one in found if _is_of(one, passage) and not one.is_change]
         places = [(passage.text.find(quote), len(quote)) for quote in quotes]
         reading = readings.get(passage.turn_id)
         in_vain = [

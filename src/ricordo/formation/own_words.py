@@ -37,8 +37,8 @@ _SHORT_WORDS: Final = 3
 _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "goal", "rule"})
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
-_NEVER_READ: Final = frozenset({"inject", "secret"})
-_CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN, REMEMBER})
+_NOT_A_CHANGE: Final = frozenset({"inject", "secret", REMEMBER})
+_CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN})
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
 _FEWEST_DENSE: Final = 3
@@ -232,9 +232,9 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
     """What a message says that nothing was made of: it may yet say that something is over."""
     if has_other_voices(passage):
         return []
-    pieces = reading.pieces()
+    pieces = pieces_with_requests(reading)
     told = [one for one in pieces if one.label not in _CHANGES_NOTHING]
-    if not told or any(one.label in _NEVER_READ for one in pieces):
+    if not told or any(one.label in _NOT_A_CHANGE for one in pieces):
         return []
     quote = passage.text[told[0].start : told[-1].end]
     if _is_short(quote) or len(quote) > MAX_FORMED_CHARS:

@@ -186,6 +186,17 @@ def is_about_the_user(text: str) -> bool:
     return any(said.subject == _USER for said in statements_of(text))
 
 
+def are_of_one_subject(old: str, said: str) -> bool:
+    """Whether what somebody says can be about an old statement: it is not, if that is about
+    another person whom they do not name."""
+    known = statements_of(old)[:1]
+    if not known or known[0].subject in {_USER, "we", "it"} or " " in known[0].subject:
+        return True
+    words = known[0].text.split()
+    has_verb = len(words) > 1 and words[1] in _VERBS
+    return not has_verb or known[0].subject in plain_text(said).split()
+
+
 def share_words(analyser: Analyser, one: str, other: str) -> bool:
     """Whether texts share most of their words, and differ in no figure or negation."""
     if figures_and_denials(one) != figures_and_denials(other):

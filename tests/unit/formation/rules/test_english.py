@@ -211,14 +211,17 @@ I work in a bakery, starts at 3am. How do I fix my sleep? => User works in a bak
 I teach year 4, so keep it simple: how do volcanoes work? => User teaches year 4
 I speak Polish at home. => User speaks Polish at home. [language]
 I can't stand coriander. What can replace it in salsa? => User cannot stand coriander.
-my favorite band is Radiohead, anything similar? => User's favourite band is Radiohead [favourite:band]
+my favorite band is Radiohead, anything similar?
+    => User's favourite band is Radiohead [favourite:band]
 I'm lactose intolerant. Which cheeses are fine? => User is lactose intolerant.
 I got married last month, how do I change my name? => User got married last month
 My rabbit is called Toffee, can he eat basil? => User's rabbit is called Toffee [pet:rabbit]
 I've got a 2014 Golf with 120k miles. Sell or keep? => User has a 2014 Golf with 120k miles.
-My laptop is an M1 MacBook Air. Can it run Baldur's Gate? => User's laptop is an M1 MacBook Air. [possession:laptop]
+My laptop is an M1 MacBook Air. Can it run Baldur's Gate?
+    => User's laptop is an M1 MacBook Air. [possession:laptop]
 I have an allotment, what do I plant in March? => User has an allotment
-My camera is a Fuji X-T3. Which lens for portraits? => User's camera is a Fuji X-T3. [possession:camera]
+My camera is a Fuji X-T3. Which lens for portraits?
+    => User's camera is a Fuji X-T3. [possession:camera]
 From now on, keep answers under 100 words. => From now on, keep answers under 100 words.
 I have type 2 diabetes. Is mango ok? => User has type 2 diabetes.
 I'm gay and moving to Poland, is it safe? => User is gay

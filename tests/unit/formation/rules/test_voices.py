@@ -93,7 +93,8 @@ OWN_WORDS = """
 My name is Ana. Write me an e-mail to my boss: I am ill. => User's name is Ana.
 I love tea.\\n\\n> I hate tea => User loves tea.
 About me:\\n- I live in Rome\\n- I love tea => User lives in Rome User loves tea
-Some things to remember about me:\\n1. a night owl\\n2. I hate long emails => A night owl User hates long emails
+Some things to remember about me:\\n1. a night owl\\n2. I hate long emails
+    => A night owl User hates long emails
 I'm vegan and I live in Rome. What can I cook? => User is vegan User lives in Rome.
 """
 

@@ -1,0 +1,162 @@
+"""python -m training.reranker.compare STUDENT.pt TOKENIZER OUT.pt [SECONDS]: on two cores.
+
+A copy of the student's upper two layers learns how a new statement stands to an old one: it ends
+it, says the same, says more, or something else. The lower two stay as they are, and so does the
+ranking.
+"""
+
+import copy
+import json
+import random
+import sys
+import time
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+from training.reranker.plain_pairs import Pair, plain_pairs
+from training.reranker.train import BETWEEN, FIRST, config
+from transformers import BertModel
+
+LABELS = ("replaced", "same", "refined", "other")
+SHARED, LAYERS = 1, 4
+OLD_TOKENS, NEW_TOKENS = 48, 64
+RATE, SECONDS, ROUNDS = 2e-4, 560.0, 30
+DATA = Path(__file__).parent / "data"
+MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
+HELD = "pairs-d.jsonl"
+SHARES = {"written": 28, "plain": 28, "unrelated": 8}  # of a batch
+
+
+def written(*, is_held: bool) -> list[Pair]:
+    files = sorted(path for path in DATA.glob("pairs-*.jsonl") if (path.name == HELD) == is_held)
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Pair(**json.loads(line)) for line in lines]
+
+
+def unrelated(chance: random.Random) -> list[Pair]:
+    """Statements of different families, and memories of one person."""
+    pairs = written(is_held=False)
+    found = []
+    for _ in range(2_500):
+        one, other = chance.choice(pairs), chance.choice(pairs)
+        if one.old != other.old:
+            found.append(Pair(one.old, other.new, "other"))
+    for line in MEMORIES.read_text(encoding="utf-8").splitlines():
+        memories = json.loads(line)["memories"]
+        found += [Pair(*chance.sample(memories, 2), "other") for _ in range(50)]
+    return found
+
+
+class Comparer(nn.Module):
+    """The lower layers, whose states are computed once, and the upper ones, which learn."""
+
+    def __init__(self, weights: dict[str, torch.Tensor], tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+        bert = BertModel(config(LAYERS), add_pooling_layer=False)
+        bert.load_state_dict(
+            {
+                name.removeprefix("bert."): one
+                for name, one in weights.items()
+                if name.startswith("bert.")
+            }
+        )
+        self._bert = [bert.eval()]
+        self.layer = copy.deepcopy(bert.encoder.layer[SHARED:])
+        self.stance = nn.Linear(384, len(LABELS))
+
+    @torch.no_grad()
+    def lower(self, pair: Pair) -> torch.Tensor:
+        bert = self._bert[0]
+        old, new = (
+            self._tokenizer.encode(text, add_special_tokens=False).ids[:most]
+            for text, most in ((pair.old, OLD_TOKENS), (pair.new, NEW_TOKENS))
+        )
+        ids = torch.tensor([[FIRST, *old, BETWEEN, *new, BETWEEN]])
+        kinds = torch.tensor([[0] * (len(old) + 2) + [1] * (len(new) + 1)])
+        states = bert.embeddings(input_ids=ids, token_type_ids=kinds)
+        for layer in bert.encoder.layer[:SHARED]:
+            states = _first(layer(states))
+        return states[0].half()
+
+    def forward(self, given: list[torch.Tensor]) -> torch.Tensor:
+        states = nn.utils.rnn.pad_sequence([one.float() for one in given], batch_first=True)
+        sizes = torch.tensor([len(one) for one in given])
+        there = torch.arange(states.shape[1]) < sizes[:, None]
+        mask = torch.where(there, 0.0, -1e4)[:, None, None, :]
+        states = functional.dropout(states, 0.1, self.training)
+        for layer in self.layer:
+            states = _first(layer(states, mask))
+        return self.stance(states[:, 0])
+
+
+def _first(given: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return given if isinstance(given, torch.Tensor) else given[0]
+
+
+@torch.no_grad()
+def tested(model: Comparer, pairs: list[Pair]) -> dict[str, float]:
+    model.eval()
+    said = torch.cat([model([model.lower(pair)]).softmax(1) for pair in pairs])
+    right = torch.tensor([LABELS.index(pair.label) for pair in pairs])
+    sure = said[:, 0] >= 0.9
+    hits = (sure & (right == 0)).sum()
+    model.train()
+    return {
+        "accuracy": round(float((said.argmax(1) == right).float().mean()), 3),
+        "replaced, precision": round(float(hits / sure.sum()), 3),
+        "replaced, recall": round(float(hits / (right == 0).sum()), 3),
+    }
+
+
+def main() -> None:
+    source, vocabulary, out = map(Path, sys.argv[1:4])
+    seconds = float(sys.argv[4]) if sys.argv[4:] else SECONDS
+    torch.manual_seed(1)
+    chance = random.Random(1)
+    weights = {name: one.float() for name, one in torch.load(source).items()}
+    tokenizer = Tokenizer.from_file(str(vocabulary))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    model = Comparer(weights, tokenizer)
+    pools = {
+        "written": written(is_held=False),
+        "plain": plain_pairs(ROUNDS, 3),
+        "unrelated": unrelated(chance),
+    }
+    known = {
+        name: [(model.lower(pair), LABELS.index(pair.label)) for pair in pairs]
+        for name, pairs in pools.items()
+    }
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
+    started, step = time.monotonic(), 0
+    while (done := (time.monotonic() - started) / seconds) < 1:
+        for group in optimiser.param_groups:
+            group["lr"] = RATE * min(1, (step + 1) / 30) * max(0.02, 1 - done)
+        some = [
+            one for name, count in SHARES.items() for one in chance.choices(known[name], k=count)
+        ]
+        right = torch.tensor([label for _, label in some])
+        loss = functional.cross_entropy(
+            model([one for one, _ in some]), right, label_smoothing=0.03
+        )
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        step += 1
+    print(step, "steps", tested(model, written(is_held=True)))
+    upper = {
+        f"bert.stance.layer.{SHARED + int(name.split('.')[1])}.{name.split('.', 2)[2]}": one
+        for name, one in model.state_dict().items()
+        if name.startswith("layer.")
+    }
+    heads = {f"stance.{part}": getattr(model.stance, part).data for part in ("weight", "bias")}
+    torch.save({name: one.half() for name, one in {**weights, **upper, **heads}.items()}, out)
+
+
+if __name__ == "__main__":
+    main()
