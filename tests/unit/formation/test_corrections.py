@@ -5,7 +5,6 @@ import pytest
 from ricordo.formation.candidate import TOOL_ROLE
 from ricordo.formation.extraction import uncorrected
 from ricordo.formation.rules.extractor import extract
-from ricordo.limits import MAX_TURN_CHARS
 from tests.unit.formation.rules.passages import passage
 from tests.unit.tables import cases
 
@@ -81,7 +80,7 @@ def test_what_a_tool_gave_back_corrects_nobody() -> None:
     assert uncorrected([], []) == ([], [])
 
 
-@pytest.mark.parametrize("chars", [4_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chars", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_text_made_to_be_slow_comes_to_an_end(chars: int) -> None:
     for piece in ("\n", "not ", "no wait ", "oh ", "i am a, you are a ", "you are a ", ". ", " "):
         text = (piece * chars)[:chars]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo.formation.rules.clauses import BLANKED, screened
 from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extractor import MAX_CANDIDATES, MAX_CONTENT_CHARS
-from ricordo.limits import MAX_KEY_CHARS, MAX_TURN_CHARS
+from ricordo.limits import MAX_KEY_CHARS
 from tests.unit.formation.rules.passages import said
 
 pytestmark = pytest.mark.requirement("formation.rules")
@@ -70,7 +70,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("chars", [4_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chars", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("first", range(0, len(HOSTILE), 6))
 def test_a_text_made_to_be_slow_comes_to_an_end(first: int, chars: int) -> None:
     for piece in HOSTILE[first : first + 6]:
@@ -82,6 +82,6 @@ def test_a_text_made_to_be_slow_comes_to_an_end(first: int, chars: int) -> None:
 @pytest.mark.requirement("faults.fuzzed")
 def test_sentences_of_nothing_but_space_come_to_an_end() -> None:
     """Spaces between two letters once took the cube of their number, in each sentence anew."""
-    text = f"a{' ' * 390}b.\n" * (MAX_TURN_CHARS // 394)
+    text = f"a{' ' * 390}b.\n" * (100_000 // 394)
     assert said(text) == []
     assert explicit_spans(text) == []
