@@ -150,6 +150,7 @@ if TYPE_CHECKING:
         Signals,
         SupersededStatement,
         TurnHit,
+        TurnPart,
     )
     from ricordo.model.thread import (
         Checkpoint,
@@ -307,6 +308,7 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnHit",
+    "TurnPart",
     "Undoable",
     "UnknownField",
     "UserMemory",
@@ -384,6 +386,7 @@ _LAZY: Final = {
     "ToolResult": "ricordo.tools",
     "Tools": "ricordo.tools",
     "TurnHit": "ricordo.model.search",
+    "TurnPart": "ricordo.model.search",
     "UserMemory": "ricordo.user_memory",
     "Window": "ricordo.model.thread",
 }

@@ -49,9 +49,10 @@ MAX_BLOCKED_SENDERS: Final = 10_000  # of one user
 # -- search index ----------------------------------------------------------------------------
 MAX_TERMS_PER_TEXT: Final = 4_000  # terms that one text gives to the index
 MAX_TERM_CHARS: Final = 64  # longer words are cut
+MAX_PIECE_CHARS: Final = 1_000  # of a turn that are indexed and quoted as one
 
 # -- conversations -------------------------------------------------------------------------
-MAX_TURN_CHARS: Final = 100_000
+MAX_TURN_CHARS: Final = 1_000_000
 MAX_TOOL_CALLS_BYTES: Final = 262_144
 MAX_THREAD_TITLE_CHARS: Final = 500
 MAX_FORMED_MEMORIES: Final = 10_000  # that one page of turns is shown with
@@ -77,6 +78,7 @@ MAX_ARCHIVE_DIRECTORY_BYTES: Final = 8 * 1024 * 1024  # the list of what an arch
 MAX_IMPORTS_AT_ONCE: Final = 4  # that one service receives and reads; of one user, one
 
 BACKUP_ROWS_AT_ONCE: Final = 500  # that are copied to or from a backup
+BACKUP_LONG_ROWS_AT_ONCE: Final = 50  # of turns
 BACKUP_WIDE_ROWS_AT_ONCE: Final = 4  # of tables whose rows can have many megabytes
 
 MAX_POLICY_FILE_BYTES: Final = 131_072  # a policy file; the slowest of that size takes 2.3 s
@@ -133,6 +135,7 @@ MAX_REPEATED_ANSWER_CHARS: Final = 4_000  # of a wrong answer that is sent back
 MAX_ANSWER_DEPTH: Final = 64  # levels of nesting in an answer
 
 # -- formation -----------------------------------------------------------------------------
+MAX_READ_TURN_CHARS: Final = 20_000  # of one turn: of a longer one, its beginning and its end
 MAX_TOOL_PASSAGE_CHARS: Final = 500  # of a tool's result, as a source and in a transcript
 MAX_TRANSCRIPT_CHARS: Final = 12_000
 MAX_TRANSCRIPT_REPLY_CHARS: Final = 500  # of what the assistant said, in a transcript
@@ -253,7 +256,7 @@ MAX_MCP_TEXT_BYTES: Final = 256 * 1024  # of MEMORY.md or the change feed over M
 # -- the chat proxy ------------------------------------------------------------------------
 MAX_PROXY_RECALL_SECONDS: Final = 10  # that a chat waits for memory; then it goes on without
 MAX_PROXIED_ANSWER_BYTES: Final = 32 * 1024 * 1024  # that is not streamed
-MAX_OBSERVED_ANSWER_CHARS: Final = 100_000  # of a streamed answer, for memory
+MAX_OBSERVED_ANSWER_CHARS: Final = 1_000_000  # of a streamed answer, for memory
 MAX_OBSERVED_MESSAGES: Final = 20  # the latest of one request, for memory
 MAX_WAITING_EXCHANGES: Final = 1_000  # chats that wait to be observed; more are not
 

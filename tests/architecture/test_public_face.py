@@ -33,8 +33,8 @@ RelationGraph RestoreReport Returns RicordoError RoleNotConfined RoundReport Sco
 SearchResults Settings Signals Source Status StorageBusy StorageClosed StorageCorrupt StorageError
 StorageFull StorageReadOnly StorageUnavailable StoreNotEmpty Summary SupersededStatement
 TargetRefused Theme ThemeNotFound Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit
-Undoable UnknownField UserMemory UserNotFound Window __version__ check_backup open open_async
-restore_backup
+TurnPart Undoable UnknownField UserMemory UserNotFound Window __version__ check_backup open
+open_async restore_backup
 """
 
 

@@ -175,7 +175,7 @@ def test_commands(chat: Chat, server: FaultyModel, store: Memory) -> None:
 def test_what_cannot_be_sent_is_said_and_the_chat_goes_on(chat: Chat, store: Memory) -> None:
     ran = chat("x" * (MAX_TURN_CHARS + 1), "Fine.", options=("--budget", "2000000"))
     assert ran.code == 0
-    assert ran.err.startswith("error: messages[0].content: ")
+    assert ran.err.startswith("error: message: ")
     assert said(store) == [("user", "Fine.")]
     small = chat("word " * 500, "Short.", options=("--budget", "300"))
     assert small.err.startswith("error: ")

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from ricordo.limits import MAX_TURN_CHARS
 from ricordo.model.record import plain
 from tests.support.problems import problem
 from tests.support.service import Service
@@ -99,6 +100,19 @@ def test_turns_are_searched(service: Service, ana: httpx2.Client) -> None:
     assert found["results"][0]["content_snippet"] == "I live in Bekasi"
     assert found["results"][0]["explanation"]
     assert service.client("ben").post("/v1/turns/search", json=asked).json()["results"] == []
+
+
+@pytest.mark.requirement("recall.long_turns")
+def test_the_longest_turn_comes_through_and_is_found_by_its_piece(ana: httpx2.Client) -> None:
+    lines = "\n".join(["語 served a request"] * 60_000)[: MAX_TURN_CHARS - 100]
+    said = f"{lines}\nThe oak is called Bartholomew"
+    sent = {"messages": [{"role": "user", "content": said, "id": "log"}]}
+    assert ana.post("/v1/threads/log/turns", json=sent).json()["recorded"] == 1
+    answer = ana.post("/v1/turns/search", json={"query": "Bartholomew"})
+    hit = answer.json()["results"][0]
+    assert hit["message_id"] == "log"
+    assert said[hit["part"]["start"] : hit["part"]["end"]].endswith("called Bartholomew")
+    assert len(answer.content) < 10_000
 
 
 def test_a_long_conversation_is_shown_in_short(service: Service, ana: httpx2.Client) -> None:

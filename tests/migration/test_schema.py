@@ -220,7 +220,7 @@ def test_links_of_an_earlier_release_stay(
     owner = postgres.as_owner(backend_url) if "://" in backend_url else f"sqlite:///{backend_url}"
     engine = sa.create_engine(owner.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as connection:  # as it was before
-        for table in ("link_offers", "blocked_senders", "ended_sessions"):
+        for table in ("link_offers", "blocked_senders", "ended_sessions", "turn_pieces"):
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN observed_by")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
@@ -230,3 +230,23 @@ def test_links_of_an_earlier_release_stay(
         assert memory.user("ben").get(item_id).content == "Has a cat"
         assert [one.state for one in memory.user("ana").links(item_id)] == ["accepted"]
         assert memory.user("ben").proposals(state="any").items == ()
+
+
+@pytest.mark.requirement("recall.long_turns")
+def test_long_turns_of_an_earlier_release_are_cut_into_pieces(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    said = "\n".join([*["Nothing new here"] * 100, "The oak is called Bartholomew"])
+    with open_store(backend_url) as memory:
+        memory.user("ana").observe([{"role": "user", "content": said}], thread="t")
+    owner = postgres.as_owner(backend_url) if "://" in backend_url else f"sqlite:///{backend_url}"
+    engine = sa.create_engine(owner.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:  # as it was before
+        connection.exec_driver_sql("DROP TABLE turn_pieces")
+        connection.exec_driver_sql("DELETE FROM turn_index WHERE id NOT IN (SELECT id FROM turns)")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
+    engine.dispose()
+    with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:
+        assert memory.run_jobs() >= 1
+        (hit,) = memory.user("ana").search_turns("Bartholomew")
+        assert hit.part is not None and hit.part.end == len(said)

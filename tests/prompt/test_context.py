@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from ricordo import InvalidPolicy, InvalidValue, Memory, MemoryNotFound, ScopeWidened, UserMemory
 from ricordo.formation.injected import FENCE_END, FENCE_START
-from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES, MAX_THEME_CHARS
+from ricordo.limits import (
+    GUIDE_AIM_BYTES,
+    MAX_HINTED_THEMES,
+    MAX_PIECE_CHARS,
+    MAX_THEME_CHARS,
+)
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
 from ricordo.model.vocabulary import ContextPolicy
@@ -153,6 +158,32 @@ def test_what_was_said_in_other_conversations_is_quoted(
 
 
 @pytest.mark.requirement("prompt.policy")
+@pytest.mark.requirement("recall.long_turns")
+def test_of_a_long_turn_the_piece_that_was_found_is_quoted(ana: UserMemory) -> None:
+    lines = [f"10:{n % 60:02} worker {n} served a request" for n in range(10_000)]
+    text = "\n".join([*lines[:5_000], "The user drinks oolong tea at night", *lines[5_000:]])
+    ana.observe([{"role": "user", "content": text}], thread="a")
+    context = ana.context(MESSAGE, modes="recall", thread="b", threshold=0.0, budget_tokens=2_000)
+    (quote,) = context.quotes
+    assert "The user drinks oolong tea at night" in quote.text
+    assert len(quote.text) <= MAX_PIECE_CHARS
+    assert quote.part is not None
+    assert "oolong" in text[quote.part.start : quote.part.end]
+    assert quote.text in context.system
+    assert context.tokens.total <= 2_000
+
+
+@pytest.mark.requirement("recall.long_turns")
+@pytest.mark.parametrize("sign", ["", "<"])
+def test_of_a_long_turn_in_the_window_the_end_is_shown(ana: UserMemory, sign: str) -> None:
+    text = "\n".join(f"10:{n % 60:02} {sign}worker {n} served a request" for n in range(10_000))
+    ana.observe([{"role": "user", "content": f"{text}\nThat is all."}], thread="a")
+    context = ana.context(MESSAGE, modes="recall", thread="a", budget_tokens=2_000)
+    assert context.tokens.total <= 2_000
+    (_, shown), _ = messages(context)[1:]
+    assert shown.endswith("served a request\nThat is all.")
+
+
 def test_a_theme_can_be_shown_always_or_by_so_many(ana: UserMemory) -> None:
     for number in range(4):
         ana.add(f"House rule number {number}", theme="house")

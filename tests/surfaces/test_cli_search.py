@@ -299,6 +299,17 @@ def test_plain_text_is_observed(
     assert _said(ana, "t4") == [("guest", "cem", "One"), ("guest", "ben", "Two")]
 
 
+@pytest.mark.requirement("recall.long_turns")
+def test_the_piece_of_a_long_turn_is_shown_with_its_place(cli: Cli, words_only: None) -> None:
+    said = f"ana: {'Nothing new. ' * 200}The oak is called Bartholomew"
+    cli("observe", "--thread", "t1", stdin=said)
+    (hit,) = cli("search-turns", "Bartholomew", "--json").json["results"]
+    part = hit["part"]
+    assert part["end"] == len(said) - len("ana: ")
+    shown = cli("search-turns", "Bartholomew").out
+    assert f"[characters {part['start']} to {part['end']}]" in " ".join(shown.split())
+
+
 def test_a_long_transcript_goes_in_batches(cli: Cli, ana: UserMemory, words_only: None) -> None:
     count = limits.MAX_OBSERVED_TURNS + 1
     lines = "".join(f"ana: Sentence {number}\n" for number in range(count))
@@ -326,7 +337,7 @@ def test_a_bad_transcript_is_not_recorded(
         (b'{"role": "user", "content": "x", "at": "soon"}', "line 1: at: expected"),
         (b'{"role": "user", "content": ' + b"[" * 100_000, "line 1: not JSON"),
         (b'{"role": "user", "content": ' + b"9" * 5_000 + b"}", "line 1: not JSON"),
-        (b"ana: " + b"x" * 100_001, "line 1: content: 100001 characters"),
+        (b"ana: " + b"x" * 1_000_001, "line 1: content: 1000001 characters"),
     ):
         ran = cli("observe", "--thread", "t1", stdin=transcript)
         assert (ran.code, ran.out) == (2, "")

@@ -155,7 +155,7 @@ def test_what_is_not_a_turn_is_left_out_and_counted(ana: UserMemory, exported: W
         said("assistant", "", content={"content_type": "thoughts", "thoughts": []}),
         said("user", "kept from view", metadata={"is_visually_hidden_from_conversation": True}),
         said("critic", "Who is this?"),
-        said("assistant", "x" * 100_001),
+        said("assistant", "x" * 1_000_001),
         said("assistant", "y" * 8_001, recipient="bio"),
     ]
     report = ana.import_file(exported([conversation(messages)]))
@@ -164,7 +164,7 @@ def test_what_is_not_a_turn_is_left_out_and_counted(ana: UserMemory, exported: W
     assert report.skipped == {
         "empty": 1,
         "hidden messages": 1,
-        "longer than 100000 characters": 1,
+        "longer than 1000000 characters": 1,
         "longer than 8000 characters": 1,
         "messages to tools": 1,
         "other messages": 1,

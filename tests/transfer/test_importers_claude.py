@@ -84,7 +84,7 @@ def test_thinking_tools_and_attachments_are_not_part_of_a_turn(
         said(3, "human", "", attachments=[{"file_name": "a.txt", "extracted_content": "text"}]),
         said(4, "human", "See photo", files=[{"file_name": "b.png"}, {"file_name": "c.png"}]),
         said(5, "system", "Nobody said this"),
-        said(6, "human", "x" * 100_001),
+        said(6, "human", "x" * 1_000_001),
     ]
     report = ana.import_file(exported([conversation(messages), conversation([], "c2")]))
     assert [turn.content for turn in ana.turns("claude:c1")] == [
@@ -96,7 +96,7 @@ def test_thinking_tools_and_attachments_are_not_part_of_a_turn(
         "attachments": 3,
         "conversations without text": 1,
         "empty": 1,
-        "longer than 100000 characters": 1,
+        "longer than 1000000 characters": 1,
         "other messages": 1,
     }
 

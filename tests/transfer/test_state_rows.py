@@ -287,6 +287,7 @@ NOT_IN_AN_EXPORT = {
     "checked_pairs",
     "item_index",  # derived
     "turn_index",
+    "turn_pieces",
     "relations",
     "events",  # about this store
     "tallies",

@@ -130,7 +130,7 @@ def test_whatever_is_given_is_accepted_or_refused_by_name(given_fields: dict[str
 def test_turns_are_checked() -> None:
     for wrong, said in (
         ({"role": ""}, "role"),
-        ({"content": "x" * 100_001}, "at most 100000"),
+        ({"content": "x" * 1_000_001}, "at most 1000000"),
         ({"tool_calls": "y"}, "tool_calls: expected a list"),
         ({"tool_calls": [float("nan")]}, "cannot be stored as JSON"),
         ({"tool_calls": ["a\x00"]}, "NUL"),

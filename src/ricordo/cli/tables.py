@@ -173,12 +173,17 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
                 *_marks(hit),
                 moment_text(hit.at),
                 hit.actor or hit.role,
-                " ".join([_snippet(hit), *(one.note(UTC) for one in hit.superseded)]),
+                " ".join([_snippet(hit), *_place(hit), *(one.note(UTC) for one in hit.superseded)]),
             ],
             hit,
         )
     ]
     return TableListing(headings, rows)
+
+
+def _place(hit: "TurnHit") -> list[str]:
+    """Where in a long turn it stands."""
+    return [] if hit.part is None else [f"[characters {hit.part.start} to {hit.part.end}]"]
 
 
 def nothing_found(everything: str, threshold: float | None) -> str:

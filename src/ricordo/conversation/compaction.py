@@ -1,10 +1,11 @@
 """Compaction: summarising the oldest turns of a conversation when its window is full."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ricordo.conversation.summaries import ConversationPolicy, Summariser, SummaryPart
+from ricordo.formation.passages import both_ends
 from ricordo.formation.schedule import FormationPolicy, plan_forming
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB
 from ricordo.model.job import NewJob, Report
@@ -129,7 +130,8 @@ class Compactor:
             former = last_compaction(view.connection, user_id, thread_id)
             reached = 0 if former is None else former.last_position
             turns = turns_between(view.connection, user_id, thread_id, reached + 1, reached + size)
-        return CompactionSpan(thread_id, former, turns)
+        read = [replace(turn, content=both_ends(turn.content)) for turn in turns]
+        return CompactionSpan(thread_id, former, read)
 
     @retried
     def _write(

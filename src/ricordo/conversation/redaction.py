@@ -21,6 +21,7 @@ from ricordo.storage.formation import turns_between
 from ricordo.storage.tables import ITEM_IDS, history, items, proposals
 from ricordo.storage.threads import change_turn, count_open_turns, drop_compactions, find_thread
 from ricordo.text.normalise import content_hash
+from ricordo.text.pieces import first_piece
 from ricordo.text.secrets import secrets_in
 
 REDACTED: Final = "[redacted]"
@@ -72,7 +73,7 @@ def _written(
 ) -> tuple[Turn, datetime]:
     with database.read(scope.user_id) as view:
         planned = _redacted(_turn_at(view.connection, scope.user_id, request), request)
-    known = embedders.known_vectors(scope.user_id, [planned.content])
+    known = embedders.known_vectors(scope.user_id, [first_piece(planned.content)])
     with database.write(scope.user_id, known=known) as writing:
         turn = _turn_at(writing.connection, scope.user_id, request)
         changed = _redacted(turn, request)

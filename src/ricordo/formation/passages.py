@@ -38,6 +38,7 @@ from ricordo.formation.words import alternatives, pattern, words
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn, source_role
 from ricordo.text.normalise import lazy_pattern
+from ricordo.text.pieces import first_piece
 from ricordo.text.secrets import secrets_in
 
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
@@ -184,6 +185,8 @@ def _injected_cuts(view: str) -> Iterator[Span]:
     yield from template_cuts(blanked(view, blocks), blocks[0][0] if blocks else None)
 
 
+_BEGUN_CHARS: Final = 400
+_FOUND_IN_WHOLE: Final = 3  # of the following: what is between marks, which may be far apart
 # In order: each sees the text without the earlier cuts.
 _CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
     (Reason.RECALLED, fence_cuts),
@@ -220,6 +223,29 @@ def kept_pieces(
     found = _parts(content, is_from_tool=is_from_tool, is_from_user=is_from_user)
     pieces = [content[start:end] for start, end in _kept(content, found)]
     return _head_and_tail(pieces, MAX_TOOL_PASSAGE_CHARS) if is_from_tool else pieces
+
+
+def both_ends(content: str) -> str:
+    """A text, or the beginning and end of one that is too long to be read whole.
+
+    Code and injected blocks are cut out of the whole: in a part they could not be recognised.
+    """
+    if len(content) <= limits.MAX_READ_TURN_CHARS:
+        return content
+    view = plain_view(content)
+    seen = view.text
+    cuts: list[VoicePart] = []
+    for reason, cutter in _CUTTERS[:_FOUND_IN_WHOLE]:
+        found = merged(cutter(seen))
+        cuts += [VoicePart(view.original(span), Voice.MATERIAL, reason) for span in found]
+        seen = blanked(seen, found) if found else seen
+    kept = "\n\n".join(content[start:end] for start, end in _kept(content, cuts))
+    half = limits.MAX_READ_TURN_CHARS // 2
+    if len(kept) <= 2 * half:
+        return kept or "…"
+    tail = kept[-half:]
+    begun = first_piece(tail, _BEGUN_CHARS)  # probably in the middle of a line
+    return f"{first_piece(kept, half)}\n\n…\n\n{tail[len(begun) :]}"
 
 
 def without_fenced(text: str) -> str:

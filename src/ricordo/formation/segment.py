@@ -1,12 +1,13 @@
 """The next segment of a conversation to form, and what is found in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.candidate import USER_ROLE, Candidate
+from ricordo.formation.passages import both_ends
 from ricordo.model.reports import Decision
 from ricordo.model.thread import Turn
 from ricordo.storage.database import Database
@@ -76,6 +77,7 @@ def next_segment(
             formed + _TURNS_AT_ONCE,
         )
         speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
+    turns = [replace(turn, content=both_ends(turn.content)) for turn in turns]
     most = limits.MAX_TRANSCRIPT_CHARS
     room = read_chars or most - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
     new = _fitting((turn for turn in turns if turn.position > formed), room, least=1)

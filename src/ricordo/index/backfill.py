@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -18,13 +19,15 @@ from ricordo.providers.embedder import Embedder
 from ricordo.storage.database import Database, Step, WriteTransaction, retried
 from ricordo.storage.search_rows import EMBED_JOB, vectors_of_texts
 from ricordo.storage.sql import PreparedStatement, Row, Words, among, bound_list
-from ricordo.storage.tables import INDEXED, ITEMS, Indexed, jobs
+from ricordo.storage.tables import INDEXED, ITEMS, SEARCHED, Indexed, jobs
+from ricordo.text.pieces import first_piece
 
 FILL_BATCH: Final = 64
 PROBE_TEXT: Final = "Prefers tea over coffee."
 """Whether an endpoint works is tested with this."""
 
 _LOCKS: Final = 64
+_KINDS: Final = tuple(chain.from_iterable(SEARCHED.values()))
 
 Tick = Callable[[int], None]
 """Called with the number of vectors made, after each batch."""
@@ -60,14 +63,14 @@ def _still_pending(kind: Indexed) -> sa.Select[Any]:
 
 
 _next: Final = {
-    kind.name: PreparedStatement(
-        sa.select(kind.source.c.id, kind.source.c.content, kind.index.c.text_hash)
+    kind: PreparedStatement(
+        sa.select(kind.index.c.id, kind.text(), kind.index.c.text_hash)
         .select_from(kind.joined())
         .where(_is_pending(kind))
         .order_by(kind.index.c.id)
         .limit(sa.bindparam("size", type_=sa.Integer))
     )
-    for kind in INDEXED
+    for kind in _KINDS
 }
 _still: Final = {kind.name: PreparedStatement(_still_pending(kind)) for kind in INDEXED}
 _set_ready: Final = {
@@ -152,7 +155,7 @@ class VectorBackfill:
             EmbeddingError, InvalidInput: the embedder does not do it; what was made is kept.
         """
         made = 0
-        for kind in INDEXED:
+        for kind in _KINDS:
             while (done := self._fill_batch(kind, user_id)) is not None:
                 made += done
                 tick(done)
@@ -180,7 +183,10 @@ class VectorBackfill:
         with self._locks[hash(user_id) % _LOCKS]:
             with self.database.read(user_id) as view:
                 given = {"of_user": user_id, "size": FILL_BATCH}
-                batch = [PendingText(*row) for row in _next[kind.name].run(view.connection, given)]
+                batch = [
+                    PendingText(row_id, text if kind is ITEMS else first_piece(text), digest)
+                    for row_id, text, digest in _next[kind].run(view.connection, given)
+                ]
                 if not batch:
                     return None
                 embedder = self._embedders.embedder_of(view.connection, user_id)

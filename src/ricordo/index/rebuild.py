@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -18,7 +19,7 @@ from ricordo.model.embedding import (
     VectorModel,
 )
 from ricordo.model.job import STORE_JOB_USER, NewJob
-from ricordo.model.thread import Turn, text_of_turn
+from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, VectorState
 from ricordo.providers.embedding_choice import NONE, EmbeddingChoice, effective
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -35,7 +36,20 @@ from ricordo.storage.search_rows import (
     queue_embedding,
     store_choice,
 )
-from ricordo.storage.tables import INDEXED, ITEMS, Indexed, items, jobs, store, turns
+from ricordo.storage.tables import (
+    INDEXED,
+    ITEMS,
+    TURNS,
+    Indexed,
+    items,
+    jobs,
+    of_turn,
+    store,
+    turn_index,
+    turn_pieces,
+    turns,
+)
+from ricordo.storage.threads import reindex_turn
 from ricordo.storage.users import list_users
 
 # Only vectors of one model can be compared. So a change of the model resets every row of the user
@@ -53,6 +67,7 @@ REINDEX_JOB: Final = "reindex"
 """Kind of the job that rebuilds the terms of the whole store for the present analyser."""
 
 _BATCH: Final = 500
+_CHARS: Final = 1_000_000  # of a batch, about
 _USERS: Final = 100
 _NOTE: Final = "analyser"
 
@@ -427,21 +442,28 @@ def _queue_reindex(database: Database) -> bool:
 @retried
 def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
     with database.write(user_id) as writing:
+        source = kind.source.c
         indexed = kind.index.c.id.label("indexed")
+        length = sa.func.length(source.content).label("length")
         wanted = (
-            _outdated(kind, database.analyser.fingerprint, kind.source.c.id, indexed)
-            .where(kind.source.c.user_id == user_id)
-            .order_by(kind.source.c.id)
+            _outdated(kind, database.analyser.fingerprint, source.id, indexed, length)
+            .where(source.user_id == user_id)
+            .order_by(source.id)
             .limit(_BATCH)
         )
-        rows = writing.connection.execute(wanted).all()
-        found = {one.id: one for one in _searchables(writing, kind, [row.id for row in rows])}
-        missing = [found[row.id] for row in rows if row.indexed is None]
-        if missing:
-            put_entries(writing, kind, missing)
-        for row in rows:
-            if row.indexed is not None:
-                change_terms(writing, kind, found[row.id])
+        found = writing.connection.execute(wanted).all()
+        sums = accumulate(row.length for row in found)
+        # At least one, however long it is.
+        rows = [row for row, chars in zip(found, sums, strict=True) if chars - row.length < _CHARS]
+        if kind is TURNS:
+            for turn in _turns(writing, [row.id for row in rows]):
+                reindex_turn(writing, turn)
+        else:
+            missing = [row.id for row in rows if row.indexed is None]
+            put_entries(writing, kind, _searchables(writing, missing))
+            present = [row.id for row in rows if row.indexed is not None]
+            for one in _searchables(writing, present):
+                change_terms(writing, kind, one)
         if rows:
             writing.keeps_user = True
             writing.note_rewrite()  # indexes in memory have the old terms
@@ -449,21 +471,31 @@ def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
 
 
 def _outdated(kind: Indexed, fingerprint: str, *columns: Any) -> sa.Select[Any]:
+    """What is not indexed, or by another analyser; of turns also those with such a piece."""
+    found = [kind.index.c.id.is_(None), kind.index.c.analyser != fingerprint]
+    if kind is TURNS:
+        index = turn_index.alias()
+        same = sa.and_(
+            index.c.user_id == turn_pieces.c.user_id,
+            index.c.id == turn_pieces.c.id,
+            index.c.analyser == fingerprint,
+        )
+        up_to_date = sa.exists().where(same).correlate(turn_pieces)
+        found.append(sa.exists().where(of_turn(), ~up_to_date).correlate(turns))
     return (
         sa.select(*columns)
         .select_from(kind.source.outerjoin(kind.index, kind.same_row()))
-        .where(sa.or_(kind.index.c.id.is_(None), kind.index.c.analyser != fingerprint))
+        .where(sa.or_(*found))
     )
 
 
-def _searchables(writing: WriteTransaction, kind: Indexed, ids: list[int]) -> list[Searchable]:
-    if kind is ITEMS:
-        own = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(ids))
-        return [searchable_item(item) for item in find_items(writing.connection, own)]
+def _searchables(writing: WriteTransaction, ids: list[int]) -> list[Searchable]:
+    own = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(ids))
+    return [searchable_item(item) for item in find_items(writing.connection, own)]
+
+
+def _turns(writing: WriteTransaction, ids: list[int]) -> list[Turn]:
     columns: list[Any] = [turns.c[field.name] for field in fields(Turn)]
     own = sa.and_(turns.c.user_id == writing.user_id, turns.c.id.in_(ids))
-    said = writing.connection.execute(sa.select(*columns).where(own)).mappings()
-    return [
-        Searchable(turn.id, turn.content, text_of_turn(turn))
-        for turn in (Turn.from_row(row) for row in said)
-    ]
+    said = writing.connection.execute(sa.select(*columns).where(own).order_by(turns.c.id))
+    return [Turn.from_row(row) for row in said.mappings()]

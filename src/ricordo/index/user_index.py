@@ -184,6 +184,7 @@ class UserIndex:
     """
 
     ids = Filled[Ints]("_ids")  # also of dead rows
+    source_ids = Filled[Ints]("_ids")  # what each row is a text of
     alive = Filled[Flags]("_alive")
     with_vector = Filled[Flags]("_has_vector")
 
@@ -375,27 +376,46 @@ NO_TURN: Final = -1
 
 
 class TurnIndex(UserIndex):
+    """Also has the pieces of long turns, which stand alone: they have no preceding turn."""
+
     before = Filled[Ints]("_before")  # the preceding turn in the thread, or ``NO_TURN``
+    source_ids = Filled[Ints]("_turn_ids")
 
     def __init__(self, expected_rows: int = 0) -> None:
         super().__init__(expected_rows)
         self.speakers: dict[str, None] = {}  # a set in the order of appearance
         self._before = Column(np.int32)
+        self._turn_ids = Column(np.int64)
         self._threads: dict[str, dict[int, int]] = defaultdict(dict)  # rows by position
         self._lenders: Ints | None = None
+        self._divided: Ints | None = None
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
         super()._append_all(stored, vectors)
-        self._lenders = None
-        for row, (_, _, _, thread_id, position, actor) in enumerate(stored, start=start):
+        self._lenders = self._divided = None
+        self._turn_ids.fill(start, [one[-1] for one in stored])
+        for row, (row_id, _, _, thread_id, position, actor, turn_id) in enumerate(
+            stored, start=start
+        ):
             if actor is not None:
                 self.speakers[actor] = None
+            if turn_id != row_id:
+                self._before.set(row, NO_TURN)
+                continue
             thread = self._threads[thread_id]
             thread[position] = row
             self._before.set(row, thread.get(position - 1, NO_TURN))
             if position + 1 in thread:  # turns may come in any order
                 self._before.set(thread[position + 1], row)
+
+    @property
+    def divided(self) -> Ints:
+        """The rows of turns that have several."""
+        if self._divided is None:
+            of_pieces = np.unique(self.source_ids[self.ids != self.source_ids])
+            self._divided = np.flatnonzero(np.isin(self.source_ids, of_pieces))
+        return self._divided
 
     def can_remove(self, count: int) -> bool:
         return not count  # turns are deleted only with their user, and refer to each other

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ricordo.model.record import Record
-from ricordo.model.search import SupersededStatement
+from ricordo.model.search import SupersededStatement, TurnPart
 from ricordo.model.vocabulary import MemoryType
 
 
@@ -26,7 +26,8 @@ class RecalledMemory(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledTurn(Record):
     """Something said earlier that a prompt shows. ``superseded`` has what of it is no longer
-    current; the prompt says so, too."""
+    current; the prompt says so, too. Of a long turn ``part`` is the place of the piece that is
+    quoted."""
 
     turn_id: int
     thread_id: str
@@ -35,6 +36,7 @@ class RecalledTurn(Record):
     text: str
     confidence: float
     superseded: tuple[SupersededStatement, ...] = ()
+    part: TurnPart | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

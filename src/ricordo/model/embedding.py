@@ -41,10 +41,10 @@ class ChoiceOrigin(StrEnum):
 class EmbeddingStatus(Record):
     """A user's embedding model, and its progress.
 
-    ``ready`` counts the vectors of the present model; ``pending`` those still to be made, including
-    ``stale`` ones of another model; ``error`` those that failed for good. ``last_error`` is the
-    last error message. ``problem`` says why no vectors can be made at all, e.g. a stored key that
-    cannot be read any more.
+    Of a long turn each piece counts among the ``turns``. ``ready`` counts the vectors of the
+    present model; ``pending`` those still to be made, including ``stale`` ones of another model;
+    ``error`` those that failed for good. ``last_error`` is the last error message. ``problem`` says
+    why no vectors can be made at all, e.g. a stored key that cannot be read any more.
     """
 
     provider: str

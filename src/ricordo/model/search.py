@@ -78,9 +78,21 @@ class SupersededStatement(Record):
         return self.since.astimezone(zone).date().isoformat()
 
 
+@dataclass(frozen=True, slots=True)
+class TurnPart(Record):
+    """The characters of a turn from ``start`` to before ``end``."""
+
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHit(Hit):
-    """A found turn. ``superseded`` has what it said that is no longer current."""
+    """A found turn. ``superseded`` has what it said that is no longer current.
+
+    Of a long turn ``part`` is the place of the piece that was found, which the snippet is of; None
+    for a whole turn.
+    """
 
     thread_id: str
     message_id: str | None
@@ -88,6 +100,7 @@ class TurnHit(Hit):
     role: str
     at: datetime
     superseded: tuple[SupersededStatement, ...] = ()
+    part: TurnPart | None = None
 
 
 Found = TypeVar("Found", bound=Hit)

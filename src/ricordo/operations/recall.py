@@ -300,6 +300,7 @@ def search_turns(
     """What was said that answers a question best.
 
     A hit whose statement is no longer current has it in ``superseded``: since when, and what is.
+    Of a long turn the best piece is found, whose place is in ``part``; its thread has the whole.
 
     Raises:
         InvalidValue: a value is not allowed, or the question is empty.

@@ -288,6 +288,7 @@ def recalled_turn(hit: TurnHit) -> RecalledTurn:
         text=hit.content_snippet,
         confidence=hit.confidence,
         superseded=hit.superseded,
+        part=hit.part,
     )
 
 

@@ -10,7 +10,9 @@ from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import StorageError
 from ricordo.files.prompt_files import PromptFiles
+from ricordo.formation.injected import FENCE_START
 from ricordo.formation.narrative import TEMPLATE, current_summary
+from ricordo.formation.passages import without_fenced
 from ricordo.formation.profile import read_fields
 from ricordo.index.cache import LruCache
 from ricordo.memories.lookup import read_theme_counts, read_themes
@@ -18,12 +20,12 @@ from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
 from ricordo.model.profile import PROFILE_THEME, Profile, profile_text
-from ricordo.model.thread import Window
+from ricordo.model.thread import Turn, Window
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.budget import Budget
 from ricordo.prompt.builder import Builder, PromptMaterial
 from ricordo.prompt.delta import DeltaReader, Fits, new_changes
-from ricordo.prompt.fence import guide, one_line
+from ricordo.prompt.fence import guide, may_open_a_tag, one_line
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.service import Recall
@@ -38,6 +40,8 @@ from ricordo.text.tokens import TokenCounter
 
 _USERS_REMEMBERED: Final = 1_024
 _RUNS_REMEMBERED: Final = 1_024
+_MOST_CHARS_PER_TOKEN: Final = 16
+_SHOWN_BY_THEIR_END: Final = ("user", "assistant")  # where they do not fit
 
 UserVersion = tuple[int, int]
 """A user's revision and generation; the latter differs for a new user with an erased one's name."""
@@ -219,7 +223,9 @@ class PromptService:
         user = plain.user
         if not user and request.shows_content and _may_know_user(allowed):
             user = profile_text(Profile(fields=read_fields(self._database, user_id)))
-        shown = window.without_secrets() if window and request.has_history else None
+        shown = None
+        if window and request.has_history:
+            shown = _within_reach(window, request.budget_tokens).without_secrets()
         return replace(
             plain,
             user=without_secrets(user),
@@ -252,6 +258,22 @@ class PromptService:
         if not request.has(ContextMode.SUMMARY) or allowed is not None:
             return ""
         return without_secrets(self._known.narrative(request.user_id))
+
+
+def _within_reach(window: Window, tokens: int) -> Window:
+    """The window without what no prompt of so many tokens can show of a long turn."""
+    most = tokens * _MOST_CHARS_PER_TOKEN
+
+    def shortened(turn: Turn) -> Turn:
+        content = turn.content
+        if len(content) > most and may_open_a_tag(content):
+            content = without_fenced(content)
+        if len(content) <= most or FENCE_START in content:
+            return replace(turn, content=content)
+        shows_end = turn.role in _SHOWN_BY_THEIR_END
+        return replace(turn, content=content[-most:] if shows_end else content[:most])
+
+    return replace(window, turns=tuple(map(shortened, window.turns)))
 
 
 def _may_know_user(allowed: frozenset[str] | None) -> bool:

@@ -6,9 +6,9 @@ says where to look first.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +16,22 @@ import sqlalchemy as sa
 
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import QueryVector
-from ricordo.index.user_index import NO_TURN, TurnIndex, UserIndex, best_rows, rarity, score
+from ricordo.index.user_index import (
+    NO_TURN,
+    Ints,
+    TurnIndex,
+    UserIndex,
+    best_rows,
+    rarity,
+    score,
+)
+from ricordo.model.embedding import VectorModel
 from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking, Scores
 from ricordo.storage.backend import Backend, Matches
 from ricordo.storage.search_rows import count_indexed, linked_index
-from ricordo.storage.sql import Condition, among, bound_list
-from ricordo.storage.tables import Indexed
+from ricordo.storage.sql import Condition, Row, among, bound_list
+from ricordo.storage.tables import PIECES, TURNS, Indexed
+from ricordo.storage.threads import has_pieces, turns_of_pieces
 from ricordo.text.normalise import is_identifier
 from ricordo.text.trigrams import similar_terms
 
@@ -78,7 +88,8 @@ class Candidates:
     """Rows with their signals, in columns of equal length.
 
     ``meaning`` is the cosine, of a turn together with that of the preceding one. It is None where
-    no row has a vector, ``words`` where no term is known.
+    no row has a vector, ``words`` where no term is known. ``ids`` are those of the index: a row is
+    the whole turn, its id that of the piece which was found.
     """
 
     rows: Sequence[Any]
@@ -90,6 +101,7 @@ class Candidates:
     weights: Mapping[str, float]
     lacks_vectors: bool = False
     """Most of what is searched has no vector of this model yet."""
+    ids: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +241,9 @@ class CandidateSource:
         ids = np.concatenate([user_index.ids for user_index in indexes])
         words = np.concatenate([self._words(one, terms.weights) for one in indexes])
         cosines, meaning = self._meaning(indexes, question)
-        rows, facts = self._allowed(connection, searched, ids, meaning, words)
+        sources = np.concatenate([user_index.source_ids for user_index in indexes])
+        near, said = _best_of_each(indexes[0], sources, meaning, words)
+        rows, facts = self._allowed(connection, searched, ids, sources, near, said)
         parts = _per_index(indexes, rows)
         pairs = list(zip(indexes, parts, strict=True))
         coverage = np.concatenate([one.coverage(terms.shares)[part] for one, part in pairs])
@@ -244,7 +258,7 @@ class CandidateSource:
                 named |= user_index.rows_with(list(weights), part).any(axis=1)
             weights = dict(compress(weights.items(), named))
         return Candidates(
-            rows=[facts[row_id] for row_id in ids[rows].tolist()],
+            rows=[facts[source] for source in sources[rows].tolist()],
             cosines=None if cosines is None else cosines[rows].astype(searched.precision),
             meaning=None if meaning is None else _floored(meaning[rows], searched.precision),
             words=words[rows].astype(searched.precision) if terms.weights else None,
@@ -252,6 +266,7 @@ class CandidateSource:
             exact=exact,
             weights=weights,
             lacks_vectors=cosines is not None and _lacks_vectors(indexes),
+            ids=ids[rows].tolist(),
         )
 
     def _words(self, user_index: UserIndex, weights: Mapping[str, float]) -> Scores:
@@ -290,29 +305,30 @@ class CandidateSource:
         connection: sa.Connection,
         searched: SearchedRows,
         ids: Any,
+        sources: Any,
         near: Scores | None,
         words: Scores,
     ) -> tuple[Any, dict[int, Any]]:
-        """The best rows that the database allows, in order, and what it says of them by id.
+        """The best rows that the database allows, in order, and what it says of their sources.
 
         A few of the best are checked first. If too few pass, all allowed rows are read, so that a
         narrow filter never costs a result.
         """
         wanted = self._ranking.candidates
         first = _best(near, words, wanted + _SPARE)
-        facts = _facts(connection, searched, ids[first].tolist())
-        rows = first[np.isin(ids[first], list(facts))]
+        facts = _facts(connection, searched, sources[first].tolist())
+        rows = first[np.isin(sources[first], list(facts))]
         enough = _enough(near, words, first, rows, wanted)
         if enough:
             allowed = np.isin(np.arange(len(ids)), rows)
         else:
             every = sa.select(searched.kind.source.c.id).where(searched.where)
-            allowed = np.isin(ids, np.fromiter(connection.execute(every).scalars(), np.int64))
+            allowed = np.isin(sources, np.fromiter(connection.execute(every).scalars(), np.int64))
         near = None if near is None else np.where(allowed, near, NOT_COMPARED)
         rows = _best(near, np.where(allowed, words, 0), wanted)
         if not enough:
-            facts = _facts(connection, searched, ids[rows].tolist())
-            rows = rows[np.isin(ids[rows], list(facts))]
+            facts = _facts(connection, searched, sources[rows].tolist())
+            rows = rows[np.isin(sources[rows], list(facts))]
         # A memory may be in two indexes for a moment.
         _, once = np.unique(ids[rows], return_index=True)
         return np.sort(rows[once]), facts
@@ -325,24 +341,20 @@ class CandidateSource:
         stored: Mapping[int, set[str]] = {}
         if self._ranking.uses("lexical"):
             matches, terms = self._matches(connection, searched, question)
-            words = _best_matches(matches, terms, self._ranking.candidates)
+            scores = _match_scores(matches, terms)
+            sources = _sources(connection, searched, scores)
+            words = _first_of_each(scores, sources, self._ranking.candidates)
             stored = {row_id: set(matches.terms_by_id[row_id].split()) for row_id in words}
         near: dict[int, float] = {}
         meant = question.embedding
         lacks_vectors = False
         if self._ranking.uses("semantic") and meant.vector is not None and meant.model is not None:
-            found = self._search.nearest(
-                connection,
-                searched.kind,
-                meant.model,
-                meant.vector,
-                searched.where,
-                self._ranking.candidates,
-            )
-            near = dict(found)
+            near = self._nearest(connection, searched, meant.model, meant.vector)
             lacks_vectors = not near
-        facts = _facts(connection, searched, sorted({*words, *near}))
-        ids = sorted(facts)
+        found = sorted({*words, *near})
+        sources = _sources(connection, searched, found)
+        facts = _facts(connection, searched, sorted({sources.get(one, one) for one in found}))
+        ids = [one for one in found if sources.get(one, one) in facts]
         cosines = np.array([near.get(one, NOT_COMPARED) for one in ids]) if near else None
         having = [stored.get(one, set()) for one in ids]
         shares = [
@@ -352,7 +364,7 @@ class CandidateSource:
         exact = [len(one.intersection(terms.rare)) / max(len(terms.rare), 1) for one in having]
         seen = set(chain.from_iterable(stored.values()))
         return Candidates(
-            rows=[facts[one] for one in ids],
+            rows=[facts[sources.get(one, one)] for one in ids],
             cosines=cosines,
             meaning=None if cosines is None else _floored(cosines, np.float64),
             words=np.array([words.get(one, 0.0) for one in ids]) if words else None,
@@ -360,7 +372,23 @@ class CandidateSource:
             exact=np.array(exact),
             weights={term: weight for term, weight in terms.weights.items() if term in seen},
             lacks_vectors=lacks_vectors and bool(ids),
+            ids=ids,
         )
+
+    def _nearest(
+        self, connection: sa.Connection, searched: SearchedRows, model: VectorModel, vector: Row
+    ) -> dict[int, float]:
+        def near(kind: Indexed, limit: int) -> dict[int, float]:
+            given = (connection, kind, model, vector, searched.where, limit)
+            return dict(self._search.nearest(*given))
+
+        wanted = self._ranking.candidates
+        found = near(searched.kind, wanted)
+        if not _has_pieces(connection, searched):
+            return found
+        found |= _of_enough_turns(connection, searched, lambda limit: near(PIECES, limit), wanted)
+        ordered = dict(sorted(found.items(), key=lambda one: (-one[1], -one[0])))
+        return _first_of_each(ordered, _sources(connection, searched, ordered), wanted)
 
     def _matches(
         self, connection: sa.Connection, searched: SearchedRows, question: Question
@@ -373,12 +401,23 @@ class CandidateSource:
             visible = _facts(connection, searched, list(linked))
             shared = {row_id: words for row_id, words in linked.items() if row_id in visible}
 
+        rows = self._ranking.candidates * _OVERSAMPLING
+        divided = _has_pieces(connection, searched)
+
+        def found(kind: Indexed, terms: Sequence[str], limit: int) -> Matches:
+            given = (connection, kind, searched.owners, terms, searched.where, limit)
+            return self._search.matches(*given)
+
         def matching(terms: Sequence[str]) -> Matches:
-            rows = self._ranking.candidates * _OVERSAMPLING
-            found = self._search.matches(
-                connection, searched.kind, searched.owners, terms, searched.where, rows
-            )
-            return _with_shared(found, terms, shared)
+            whole = found(searched.kind, terms, rows)
+            if divided:
+
+                def pieces(limit: int) -> Mapping[int, str]:
+                    return found(PIECES, terms, limit).terms_by_id
+
+                further = _of_enough_turns(connection, searched, pieces, rows)
+                whole = Matches({**whole.terms_by_id, **further}, whole.frequency)
+            return _with_shared(whole, terms, shared)
 
         terms = question.terms
         meant = dict.fromkeys(terms, 1.0)
@@ -469,12 +508,73 @@ def _with_shared(matches: Matches, terms: Sequence[str], shared: Mapping[int, st
     )
 
 
-def _best_matches(matches: Matches, terms: TermWeights, limit: int) -> dict[int, float]:
-    """The BM25 scores of the best matches."""
+def _match_scores(matches: Matches, terms: TermWeights) -> dict[int, float]:
+    """The BM25 scores of matches, the best first."""
     lengths = [len(stored.split()) for stored in matches.terms_by_id.values()]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
     scores = {
         row_id: score(stored, terms.weights, mean) for row_id, stored in matches.terms_by_id.items()
     }
-    best = sorted(scores, key=lambda row_id: (-scores[row_id], -row_id))[:limit]
+    best = sorted(scores, key=lambda row_id: (-scores[row_id], -row_id))
     return {row_id: scores[row_id] for row_id in best}
+
+
+# A long turn has many pieces. Only its best one by each signal is a candidate, or it would crowd
+# out all other turns.
+
+
+def _best_of_each(
+    user_index: UserIndex, sources: Ints, near: Scores | None, words: Scores
+) -> tuple[Scores | None, Scores]:
+    """The scores without those of pieces that are not the best of their turn."""
+    if not isinstance(user_index, TurnIndex) or not len(user_index.divided):
+        return near, words
+    rows = user_index.divided
+
+    def best(scores: Scores, nothing: float) -> Scores:
+        order = rows[np.lexsort((scores[rows], sources[rows]))]
+        is_last = np.append(np.diff(sources[order]) != 0, True)
+        kept = scores.copy()
+        kept[order[~is_last]] = nothing
+        return kept
+
+    return None if near is None else best(near, NOT_COMPARED), best(words, 0.0)
+
+
+def _has_pieces(connection: sa.Connection, searched: SearchedRows) -> bool:
+    return searched.kind is TURNS and has_pieces(connection, searched.owners[0])
+
+
+def _sources(
+    connection: sa.Connection, searched: SearchedRows, ids: Collection[int]
+) -> dict[int, int]:
+    """The turns of those that are pieces."""
+    if searched.kind is not TURNS or not ids:
+        return {}
+    return turns_of_pieces(connection, searched.owners[0], ids)
+
+
+def _first_of_each(
+    scores: Mapping[int, float], sources: Mapping[int, int], limit: int
+) -> dict[int, float]:
+    """The first of each turn, up to a limit."""
+    first: dict[int, int] = {}
+    for row_id in scores:
+        first.setdefault(sources.get(row_id, row_id), row_id)
+    return {row_id: scores[row_id] for row_id in islice(first.values(), limit)}
+
+
+def _of_enough_turns(
+    connection: sa.Connection,
+    searched: SearchedRows,
+    found: Callable[[int], Mapping[int, Any]],
+    wanted: int,
+) -> Mapping[int, Any]:
+    """Pieces of so many turns, if there are: more are asked for until it is enough."""
+    limit = wanted
+    while True:
+        pieces = found(limit)
+        turns = set(_sources(connection, searched, pieces).values())
+        if len(pieces) < limit or len(turns) >= wanted:
+            return pieces
+        limit *= _OVERSAMPLING

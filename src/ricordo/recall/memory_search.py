@@ -188,6 +188,7 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         self,
         view: ReadTransaction,
         user_id: str,
+        question: Question,
         best: Sequence[Ranked],
         items: Sequence[Item],
     ) -> list[Line]:

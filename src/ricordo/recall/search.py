@@ -68,9 +68,13 @@ def question_in(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate, what the database says of it (``row``), and every part of its score."""
+    """A candidate, what the database says of it (``row``), and every part of its score.
+
+    ``index_id`` is its id in the index: for a long turn, that of the piece which was found.
+    """
 
     row: Any
+    index_id: int
     score: float
     confidence: float
     cosine: float | None
@@ -156,7 +160,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         for place, item in enumerate(answer.items):
             one = answer.ranked[place] if answer.ranked else None
             common = {
-                "content_snippet": snippets.of(without_secrets(item.content)),
+                "content_snippet": snippets.of(
+                    without_secrets(item.content),
+                    0 if one is None else self._least_shown(item, one),
+                ),
                 "score": 0.0 if one is None else one.score,
                 "confidence": 0.0 if one is None else one.confidence,
                 "signals": Signals(None, None) if one is None else self._signals(one),
@@ -234,7 +241,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 view, user_id, question, found, max(limit, again), None if again else threshold
             )
             items = self._read(view, user_id, best)
-            lines = self._lines(view, user_id, best[:again], items)
+            lines = self._lines(view, user_id, question, best[:again], items)
         if lines:
             best, items = self._reread(question, best, items, lines)
         kept = [
@@ -324,11 +331,15 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         def rank(place: int) -> tuple[float, float, int]:
             return -scores[place], -rows[place].moment.timestamp(), -rows[place].id
 
-        order = sorted(range(len(rows)), key=rank)
+        best: dict[int, int] = {}  # of a long turn, the best piece
+        for place in sorted(range(len(rows)), key=rank):
+            best.setdefault(rows[place].id, place)
+        order = best.values()
         kept = (place for place in order if threshold is None or sure(place) >= threshold)
         return [
             Ranked(
                 row=rows[place],
+                index_id=found.ids[place],
                 score=scores[place],
                 confidence=sure(place),
                 cosine=_at(found.cosines, place),
@@ -403,10 +414,15 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         self,
         view: ReadTransaction,
         user_id: str,
+        question: Question,
         best: Sequence[Ranked],
         items: Sequence[Found],
     ) -> list[Line]:
         """What the second reading reads of the best."""
+
+    def _least_shown(self, item: Found, one: Ranked) -> int:
+        """Characters of a result that are shown at least, where it is longer than a snippet."""
+        return 0
 
     @abstractmethod
     def _signals(self, one: Ranked) -> Signals: ...

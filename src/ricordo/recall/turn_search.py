@@ -7,9 +7,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.index.user_index import TurnIndex
+from ricordo.limits import MAX_PIECE_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
-from ricordo.model.search import Signals, TurnHit
+from ricordo.model.search import Signals, SupersededStatement, TurnHit, TurnPart
 from ricordo.recall.candidates import Candidates, Question, SearchedRows
 from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
@@ -27,8 +28,11 @@ from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_at, turns_by_id
 from ricordo.text.dates import named_times
+from ricordo.text.snippets import Snippets
 
 _USER_ROLE: Final = "user"
+_TELLING: Final = 0.5
+"""The share of a question that a piece must have for a snippet of it."""
 _COLUMNS: Final = (
     turns.c.id,
     turns.c.thread_id,
@@ -36,7 +40,8 @@ _COLUMNS: Final = (
     turns.c.role,
     turns.c.at.label("moment"),
     turns.c.position,
-    sa.func.length(turns.c.content).label("length"),
+    # That of the piece, nearly.
+    sa.func.length(sa.func.substr(turns.c.content, 1, MAX_PIECE_CHARS)).label("length"),
 )
 
 
@@ -112,23 +117,33 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         return ranker(self.kind).chances(features(question, found, fused, scores, boosts))
 
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[SaidTurn]:
-        found = turns_by_id(view.connection, user_id, [one.id for one in best])
+        found = turns_by_id(view.connection, user_id, [one.index_id for one in best])
         superseded = superseded_statements(view, user_id, list(found.values()))
-        return [found[one.id]._replace(superseded=superseded.get(one.id, ())) for one in best]
+        return [_with_superseded(found[one.index_id], superseded.get(one.id, ())) for one in best]
 
     def _lines(
         self,
         view: ReadTransaction,
         user_id: str,
+        question: Question,
         best: Sequence[Ranked],
         items: Sequence[SaidTurn],
     ) -> list[Line]:
+        """Turns after the ones before them; of a piece, the part that has the words."""
         places = [(one.row.thread_id, one.row.position - 1) for one in best]
         before = turns_at(view.connection, user_id, places)
-        return [
-            Line(_spoken(item), _spoken(before[place]) if place in before else "")
-            for item, place in zip(items, places, strict=False)
-        ]
+        snippets = Snippets(question.terms, self._database.analyser)
+
+        def line(turn: SaidTurn, place: tuple[str, int]) -> Line:
+            follows = place in before and (turn.part is None or turn.part[0] == 0)
+            said = turn if turn.part is None else turn._replace(content=snippets.of(turn.content))
+            return Line(_spoken(said), _spoken(before[place]) if follows else "")
+
+        return [line(item, place) for item, place in zip(items, places, strict=False)]
+
+    def _least_shown(self, item: SaidTurn, one: Ranked) -> int:
+        """The whole piece, where the words do not tell which part of it was meant."""
+        return 0 if item.part is None or one.coverage >= _TELLING else MAX_PIECE_CHARS
 
     def _signals(self, one: Ranked) -> Signals:
         return Signals(one.lexical, one.semantic)
@@ -150,8 +165,16 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
             role=item.role,
             at=item.at,
             superseded=item.superseded,
+            part=None if item.part is None else TurnPart(*item.part),
             **common,
         )
+
+
+def _with_superseded(turn: SaidTurn, stated: tuple[SupersededStatement, ...]) -> SaidTurn:
+    """A turn with what of it is no longer current; of a piece, with what it says itself."""
+    if turn.part is not None:
+        stated = tuple(one for one in stated if one.quote is not None)
+    return turn._replace(superseded=stated)
 
 
 def _spoken(turn: SaidTurn) -> str:

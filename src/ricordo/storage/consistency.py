@@ -1,23 +1,31 @@
 """Finds memories, history, proposals and revisions that contradict each other."""
 
+from itertools import chain
+
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.tables import (
-    INDEXED,
+    PIECES,
+    SEARCHED,
+    TURNS,
+    Indexed,
     formation,
     history,
     items,
     link_offers,
     links,
+    of_turn,
     proposals,
     store_entries,
     summaries,
     threads,
+    turn_pieces,
     turns,
     users,
 )
+from ricordo.text.pieces import first_piece
 
 
 def find_inconsistencies(connection: sa.Connection) -> list[str]:
@@ -73,12 +81,21 @@ def _items_without_history(connection: sa.Connection) -> list[str]:
 
 def _ids_given_twice(connection: sa.Connection) -> list[str]:
     found = []
-    for what, table in (("memory", items), ("proposal", proposals), ("turn", turns)):
+    for what, table in (
+        ("memory", items),
+        ("proposal", proposals),
+        ("turn", turns),
+        (_name(PIECES), turn_pieces),
+    ):
         twice = sa.select(table.c.id).group_by(table.c.id).having(sa.func.count() > 1)
         found += [f"{what} id {one} was given twice" for one in connection.execute(twice).scalars()]
     of_memory = sa.exists().where(items.c.id == proposals.c.id)  # they are of one series
     both = sa.select(proposals.c.id).where(of_memory).order_by(proposals.c.id)
     found += [f"{one} is a proposal and a memory" for one in connection.execute(both).scalars()]
+    both = sa.select(turns.c.id).where(sa.exists().where(turns.c.id == turn_pieces.c.id))
+    found += [
+        f"{one} is a turn and a {_name(PIECES)}" for one in connection.execute(both).scalars()
+    ]
     return found
 
 
@@ -137,32 +154,43 @@ def _entries_of_nothing(connection: sa.Connection) -> list[str]:
 
 def _index_disagrees(connection: sa.Connection) -> list[str]:
     found = []
-    for kind in INDEXED:
-        rows = kind.source.outerjoin(kind.index, kind.same_row())
-        missing = sa.select(kind.source.c.id).select_from(rows).where(kind.index.c.id.is_(None))
-        found += [
-            f"{kind.name} {one} is not indexed" for one in connection.execute(missing).scalars()
-        ]
-        present = sa.exists().where(kind.same_row())
+    for kind, searched in SEARCHED.items():
+        for one in searched:
+            rows = one.source.outerjoin(one.index, one.same_row())
+            missing = sa.select(one.source.c.id).select_from(rows).where(one.index.c.id.is_(None))
+            found += [
+                f"{_name(one)} {number} is not indexed"
+                for number in connection.execute(missing).scalars()
+            ]
+        present = sa.or_(*(sa.exists().where(one.same_row()) for one in searched))
         beyond = sa.select(kind.index.c.id).where(~present)
         found += [
             f"the index has {kind.name} {one}, which does not exist"
             for one in connection.execute(beyond).scalars()
         ]
-    return found
+    of_nothing = sa.select(turn_pieces.c.id).where(~sa.exists().where(of_turn()))
+    return found + [
+        f"{_name(PIECES)} {one} is of a turn that does not exist"
+        for one in connection.execute(of_nothing).scalars()
+    ]
+
+
+def _name(kind: Indexed) -> str:
+    return "piece of a turn" if kind is PIECES else kind.name
 
 
 def _texts_that_changed(connection: sa.Connection) -> list[str]:
     """Texts whose stored hash does not match: only damage changes them alone."""
     found = []
-    for kind in INDEXED:
-        both = kind.source.join(kind.index, kind.same_row())
-        wanted = sa.select(kind.source.c.id, kind.source.c.content, kind.index.c.text_hash)
-        rows = connection.execute(wanted.select_from(both).order_by(kind.source.c.id))
+    for kind in chain.from_iterable(SEARCHED.values()):
+        text = kind.text() if kind is PIECES else kind.source.c.content
+        wanted = sa.select(kind.source.c.id, text, kind.index.c.text_hash)
+        rows = connection.execute(wanted.select_from(kind.joined()).order_by(kind.source.c.id))
         found += [
-            f"the text of {kind.name} {row.id} is not the one that was written"
-            for row in rows
-            if text_hash(row.content) != row.text_hash
+            f"the text of {_name(kind)} {number} is not the one that was written"
+            for number, written, digest in rows
+            # Long turns from before they had pieces are indexed whole, until they are cut.
+            if digest not in (text_hash(written), kind is TURNS and text_hash(first_piece(written)))
         ]
     return found
 

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
 
@@ -26,12 +27,14 @@ from ricordo.storage.sql import (
 from ricordo.storage.tables import (
     INDEXED,
     ITEMS,
-    TURNS,
+    PIECES,
+    SEARCHED,
     Indexed,
     embedding_settings,
     item_index,
     items,
     links,
+    turn_pieces,
     turns,
     users,
     without_user,
@@ -149,6 +152,8 @@ def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchab
 
     Known vectors are stored with them; the others wait for the embedding job.
     """
+    if not new:
+        return
     hashes = [text_hash(one.content) for one in new]
     vectors = _vectors_for(writing, kind, set(hashes))
     common = {
@@ -321,31 +326,38 @@ def _columns(kind: Indexed) -> list[sa.ColumnElement[Any]]:
     )
     vector = vector_bytes(sa.case((comparable, kind.index.c.vector), else_=sa.null()))
     columns = [kind.index.c.id, kind.index.c.terms, vector]
-    if kind is TURNS:
-        columns += [turns.c.thread_id, turns.c.position, turns.c.actor]
+    if kind.source in (turns, turn_pieces):
+        turn_id = turn_pieces.c.turn_id if kind is PIECES else turns.c.id
+        columns += [turns.c.thread_id, turns.c.position, turns.c.actor, turn_id]
     return columns
 
 
 def _select(kind: Indexed) -> sa.Select[Any]:
-    source = kind.joined() if kind is TURNS else kind.index
+    source = kind.index if kind is ITEMS else kind.joined()
     return sa.select(*_columns(kind)).select_from(source).where(kind.index.c.user_id == _user)
 
 
 _page: Final = {
-    kind.name: PreparedStatement(
-        _select(kind)
-        .where(kind.index.c.id > sa.bindparam("after", type_=sa.BigInteger))
-        .order_by(kind.index.c.id)
-        .limit(sa.bindparam("size", type_=sa.Integer))
-    )
-    for kind in INDEXED
+    kind: [
+        PreparedStatement(
+            _select(one)
+            .where(one.index.c.id > sa.bindparam("after", type_=sa.BigInteger))
+            .order_by(one.index.c.id)
+            .limit(sa.bindparam("size", type_=sa.Integer))
+        )
+        for one in searched
+    ]
+    for kind, searched in SEARCHED.items()
 }
 # Without ORDER BY: SQLite would walk all ids rather than the few new stamps.
 _since: Final = {
-    kind.name: PreparedStatement(
-        _select(kind).where(kind.index.c.stamp > sa.bindparam("since", type_=sa.BigInteger))
-    )
-    for kind in INDEXED
+    kind: [
+        PreparedStatement(
+            _select(one).where(one.index.c.stamp > sa.bindparam("since", type_=sa.BigInteger))
+        )
+        for one in searched
+    ]
+    for kind, searched in SEARCHED.items()
 }
 _linked: Final = PreparedStatement(
     sa.select(*_columns(INDEXED[0]))
@@ -368,18 +380,19 @@ def _made_by(model: VectorModel | None) -> dict[str, Any]:
 def whole_index(
     connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
 ) -> Iterator[Sequence[tuple[Any, ...]]]:
-    """All indexed rows of a user, in bounded pages in the order of the ids.
+    """All indexed rows of a user, in bounded pages: turns in the order of the ids, then pieces.
 
-    A row is its id, terms and vector (None unless made by ``model``); for a turn also thread,
-    position and actor.
+    A row is its id, terms and vector (None unless made by ``model``); for a turn or a piece of one
+    also the turn's thread, position, actor and id.
     """
-    after = 0
     given = {"user_id": user_id, "size": PAGE_ROWS, **_made_by(model)}
-    while rows := _page[kind.name].run(connection, {**given, "after": after}):
-        yield rows
-        if len(rows) < PAGE_ROWS:
-            return
-        after = rows[-1][0]
+    for page in _page[kind]:
+        after = 0
+        while rows := page.run(connection, {**given, "after": after}):
+            yield rows
+            if len(rows) < PAGE_ROWS:
+                break
+            after = rows[-1][0]
 
 
 def index_since(
@@ -387,7 +400,8 @@ def index_since(
 ) -> list[tuple[Any, ...]]:
     """Rows written after a stamp, like :func:`whole_index`."""
     given = {"user_id": user_id, "since": stamp, **_made_by(model)}
-    return sorted(_since[kind.name].run(connection, given), key=itemgetter(0))
+    rows = chain.from_iterable(one.run(connection, given) for one in _since[kind])
+    return sorted(rows, key=itemgetter(0))
 
 
 def linked_index(

@@ -12,6 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
+from ricordo.limits import MAX_PIECE_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import (
     SAID_KINDS,
@@ -408,6 +409,17 @@ turns: Final = _table(
     has_rowid=True,
 )
 
+turn_pieces: Final = _table(
+    "turn_pieces",
+    *_key(Words, "user_id"),
+    *_key(sa.BigInteger, "id"),
+    *_required(sa.BigInteger, "turn_id"),
+    *_required(sa.Integer, "start", "end"),
+    sa.Index("ix_turn_pieces_turn", "user_id", "turn_id"),
+)
+"""The pieces of long turns after the first, each with a row of ``turn_index``; the first piece has
+the turn's own. Ids are from the series of turns; ``start`` and ``end`` count characters."""
+
 embedding_settings: Final = _table(
     "embedding_settings",
     *_key(Words, "user_id"),
@@ -544,7 +556,19 @@ class Indexed:
     index: sa.Table
 
     def joined(self) -> sa.Join:
-        return self.source.join(self.index, self.same_row())
+        rows = self.source.join(self.index, self.same_row())
+        return rows.join(turns, of_turn()) if self.source is turn_pieces else rows
+
+    def text(self) -> sa.ColumnElement[str]:
+        """The text of each row; of a turn, what its first piece is the beginning of."""
+        if self.source is items:
+            return items.c.content
+        one: Any = sa.literal_column("1")
+        if self.source is turns:
+            most: Any = sa.literal_column(str(MAX_PIECE_CHARS + 1))
+            return sa.func.substr(turns.c.content, one, most)
+        piece = turn_pieces.c
+        return sa.func.substr(turns.c.content, piece.start + one, piece.end - piece.start)
 
     def has_vector(self, model: VectorModel) -> sa.ColumnElement[bool]:
         """Rows with a vector that this model has made."""
@@ -560,6 +584,16 @@ class Indexed:
         )
 
 
+def of_turn() -> sa.ColumnElement[bool]:
+    """A piece of a turn."""
+    return sa.and_(turns.c.user_id == turn_pieces.c.user_id, turns.c.id == turn_pieces.c.turn_id)
+
+
 ITEMS: Final = Indexed("item", items, item_index)
 TURNS: Final = Indexed("turn", turns, turn_index)
+PIECES: Final = Indexed("turn", turn_pieces, turn_index)
 INDEXED: Final = (ITEMS, TURNS)
+"""Each with an index of its own."""
+
+SEARCHED: Final = {ITEMS: (ITEMS,), TURNS: (TURNS, PIECES)}
+"""Whose texts are in each index."""

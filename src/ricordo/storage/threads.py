@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from ricordo.limits import MAX_ID
+from ricordo.limits import MAX_ID, MAX_PIECE_CHARS
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
@@ -15,7 +16,13 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
 from ricordo.storage.paging import page_by_time
-from ricordo.storage.search_rows import Searchable, change_entry, put_entries
+from ricordo.storage.search_rows import (
+    Searchable,
+    change_entry,
+    change_terms,
+    put_entries,
+    remove_entries,
+)
 from ricordo.storage.sql import PreparedStatement, Words, among, bound_list, upsert
 from ricordo.storage.tables import (
     TURN_IDS,
@@ -23,11 +30,15 @@ from ricordo.storage.tables import (
     compactions,
     formation,
     history,
+    of_turn,
     thread_views,
     threads,
+    turn_pieces,
     turns,
     without_user,
 )
+from ricordo.text.pieces import Span, first_piece, pieces
+from ricordo.text.secrets import part_without_secrets
 
 _select_threads: Final = sa.select(
     *without_user(threads), FORMED_POSITION.label("formed_position"), formation.c.observed_at
@@ -40,19 +51,61 @@ _messages_present: Final = PreparedStatement(
         among(turns.c.message_id, bound_list("message_ids")),
     )
 )
-_SAID: Final = (
-    turns.c.id,
-    turns.c.thread_id,
-    turns.c.message_id,
-    turns.c.role,
-    turns.c.actor,
-    turns.c.content,
-    turns.c.at,
+_AROUND: Final = MAX_PIECE_CHARS  # characters of the text around a piece that may tell its secrets
+
+
+def _said(*content: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
+    return [
+        turns.c.id,
+        turns.c.thread_id,
+        turns.c.message_id,
+        turns.c.role,
+        turns.c.actor,
+        *content,
+        turns.c.at,
+    ]
+
+
+def _number(value: int) -> sa.ColumnElement[int]:
+    return sa.literal_column(str(value), sa.Integer)
+
+
+_SAID: Final = _said(
+    sa.func.substr(turns.c.content, _number(1), _number(MAX_PIECE_CHARS + 1 + _AROUND))
 )
 _by_id: Final = PreparedStatement(
     sa.select(*_SAID).where(
         turns.c.user_id == sa.bindparam("user_id", type_=Words),
         among(turns.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
+_from: Final = sa.case(
+    (turn_pieces.c.start > _number(_AROUND), turn_pieces.c.start - _number(_AROUND)),
+    else_=_number(0),
+)
+_pieces_by_id: Final = PreparedStatement(
+    sa.select(
+        *_said(
+            sa.func.substr(
+                turns.c.content,
+                _from + _number(1),
+                turn_pieces.c.end - _from + _number(_AROUND),
+            )
+        ),
+        turn_pieces.c.id,
+        turn_pieces.c.start,
+        turn_pieces.c.end,
+    )
+    .select_from(turn_pieces.join(turns, of_turn()))
+    .where(
+        turn_pieces.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(turn_pieces.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
+_turns_of_pieces: Final = PreparedStatement(
+    sa.select(turn_pieces.c.id, turn_pieces.c.turn_id).where(
+        turn_pieces.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(turn_pieces.c.id, bound_list("ids", sa.BigInteger())),
     )
 )
 _THREADS_CURSOR = "threads"
@@ -119,9 +172,74 @@ def append_turns(
 
 
 def index_turns(writing: WriteTransaction, said: Iterable[Turn]) -> None:
-    put_entries(
-        writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
+    """Index new turns, of a long one each piece."""
+    rows: list[Searchable] = []
+    for turn in said:
+        rows += [_searchable(turn, turn.id, first_piece(turn.content)), *_put_pieces(writing, turn)]
+    put_entries(writing, TURNS, rows)
+
+
+def _searchable(turn: Turn, row_id: int, text: str) -> Searchable:
+    return Searchable(row_id, text, text_of_turn(replace(turn, content=text)))
+
+
+def _further_pieces(turn: Turn) -> list[Span]:
+    """The pieces of a turn after the first, without empty ones."""
+    text = turn.content
+    return [(start, end) for start, end in pieces(text)[1:] if text[start:end].strip()]
+
+
+def _put_pieces(writing: WriteTransaction, turn: Turn) -> list[Searchable]:
+    """Store the further pieces of a turn; they are not indexed yet."""
+    spans = _further_pieces(turn)
+    if not spans:
+        return []
+    ids = writing.take_ids(TURN_IDS, len(spans))
+    rows = [
+        {"user_id": writing.user_id, "id": row_id, "turn_id": turn.id, "start": start, "end": end}
+        for row_id, (start, end) in zip(ids, spans, strict=True)
+    ]
+    writing.connection.execute(sa.insert(turn_pieces), rows)
+    return [
+        _searchable(turn, row_id, turn.content[start:end])
+        for row_id, (start, end) in zip(ids, spans, strict=True)
+    ]
+
+
+def _pieces_of(writing: WriteTransaction, turn: Turn) -> dict[Span, int]:
+    """The ids of the stored pieces of a turn, in order."""
+    wanted = sa.select(turn_pieces.c.id, turn_pieces.c.start, turn_pieces.c.end).where(
+        turn_pieces.c.user_id == writing.user_id, turn_pieces.c.turn_id == turn.id
     )
+    rows = writing.connection.execute(wanted.order_by(turn_pieces.c.start)).all()
+    return {(start, end): row_id for row_id, start, end in rows}
+
+
+def _replace_pieces(writing: WriteTransaction, turn: Turn, former: Collection[int]) -> None:
+    """Cut a turn again. Vectors of pieces that are the same are kept."""
+    new = _put_pieces(writing, turn)
+    if new:
+        put_entries(writing, TURNS, new)
+    if former:
+        remove_entries(writing, TURNS, former)
+        where = sa.and_(turn_pieces.c.user_id == writing.user_id, turn_pieces.c.id.in_(former))
+        writing.connection.execute(sa.delete(turn_pieces).where(where))
+
+
+def reindex_turn(writing: WriteTransaction, turn: Turn) -> None:
+    """Make the terms of a turn again, and its pieces where it would be cut otherwise."""
+    rows = [_searchable(turn, turn.id, first_piece(turn.content))]
+    stored = _pieces_of(writing, turn)
+    if list(stored) == _further_pieces(turn):
+        rows += [
+            _searchable(turn, row_id, turn.content[start:end])
+            for (start, end), row_id in stored.items()
+        ]
+    else:
+        _replace_pieces(writing, turn, stored.values())
+    for row in rows:
+        change_entry(writing, TURNS, row)  # where it is missing, or of another text
+        change_terms(writing, TURNS, row)
 
 
 def change_turn(writing: WriteTransaction, turn: Turn) -> None:
@@ -129,7 +247,8 @@ def change_turn(writing: WriteTransaction, turn: Turn) -> None:
     where = sa.and_(turns.c.user_id == writing.user_id, turns.c.id == turn.id)
     values = {"content": turn.content, "tool_calls": turn.tool_calls}
     writing.connection.execute(sa.update(turns).where(where).values(**values))
-    change_entry(writing, TURNS, Searchable(turn.id, turn.content, text_of_turn(turn)))
+    change_entry(writing, TURNS, _searchable(turn, turn.id, first_piece(turn.content)))
+    _replace_pieces(writing, turn, _pieces_of(writing, turn).values())
     writing.note_rewrite()  # copies in memory keep what was said
     writing.backend.search.compact(writing.connection)
 
@@ -222,7 +341,10 @@ def unnamed_turns_at(
 
 
 class SaidTurn(NamedTuple):
-    """A turn as search shows it; lighter than :class:`Turn`."""
+    """A turn as search shows it; lighter than :class:`Turn`.
+
+    Of a long one ``content`` is a piece, without secrets, and ``part`` its place in the turn.
+    """
 
     id: int
     thread_id: str
@@ -232,24 +354,59 @@ class SaidTurn(NamedTuple):
     content: str
     at: datetime
     superseded: tuple[SupersededStatement, ...] = ()
+    part: Span | None = None
 
 
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
-    rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
-    return {row[0]: SaidTurn(*row) for row in rows}
+    """Turns, or their pieces, by their ids in the index."""
+    wanted = list(ids)
+    rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": wanted})
+    found = {row[0]: _from_start(SaidTurn(*row)) for row in rows}
+    further = [one for one in wanted if one not in found]
+    if further:
+        given = {"user_id": user_id, "ids": further}
+        for *row, row_id, start, end in _pieces_by_id.run_typed(connection, given):
+            found[row_id] = _part(SaidTurn(*row), start, end, before=min(start, _AROUND))
+    return found
+
+
+def _from_start(turn: SaidTurn) -> SaidTurn:
+    """A turn; of a long one the first piece."""
+    if len(turn.content) <= MAX_PIECE_CHARS:
+        return turn
+    return _part(turn, 0, len(first_piece(turn.content)), before=0)
+
+
+def _part(turn: SaidTurn, start: int, end: int, *, before: int) -> SaidTurn:
+    content = part_without_secrets(turn.content, before, before + end - start)
+    return turn._replace(content=content, part=(start, end))
 
 
 def turns_at(
     connection: sa.Connection, user_id: str, places: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], SaidTurn]:
-    """The turns at positions of threads, where there is one."""
+    """The turns at positions of threads, where there is one; of a long one the first piece."""
     wanted = sa.select(*_SAID, turns.c.position).where(
         turns.c.user_id == user_id,
         sa.tuple_(turns.c.thread_id, turns.c.position).in_(list(places)),
     )
     return {
-        (row.thread_id, row.position): SaidTurn(*row[:-1]) for row in connection.execute(wanted)
+        (row.thread_id, row.position): _from_start(SaidTurn(*row[:-1]))
+        for row in connection.execute(wanted)
     }
+
+
+def has_pieces(connection: sa.Connection, user_id: str) -> bool:
+    wanted = sa.exists().where(turn_pieces.c.user_id == user_id)
+    return bool(connection.execute(sa.select(wanted)).scalar_one())
+
+
+def turns_of_pieces(
+    connection: sa.Connection, user_id: str, ids: Collection[int]
+) -> dict[int, int]:
+    """The turns of those ids of the index that are pieces."""
+    rows = _turns_of_pieces.run(connection, {"user_id": user_id, "ids": list(ids)})
+    return {row[0]: row[1] for row in rows}
 
 
 def speakers(connection: sa.Connection, user_id: str) -> list[str]:

@@ -267,12 +267,18 @@ def has_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
+    return part_without_secrets(text, 0, len(text))
+
+
+def part_without_secrets(text: str, first: int, last: int) -> str:
+    """A part of a text without its secrets, which the text around it may tell."""
     pieces = []
-    place = 0
+    place = first
     for start, end in secrets_in(text):
-        pieces += [text[place:start], MASK]
-        place = end
-    return "".join([*pieces, text[place:]]) if pieces else text
+        if start < last and end > first:
+            pieces += [text[place : max(start, first)], MASK]
+            place = min(end, last)
+    return "".join([*pieces, text[place:last]])
 
 
 # -- by form

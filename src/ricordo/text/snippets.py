@@ -40,13 +40,14 @@ class Snippets:
         self._in_any = re.compile(rf"{heads}|[^\x00-\x7f]")
         self._known: dict[str, frozenset[str]] = {}
 
-    def of(self, content: str) -> str:
+    def of(self, content: str, at_least: int = 0) -> str:
         flat = " ".join(content.split())
-        if len(flat) <= self._max_chars:
+        max_chars = max(self._max_chars, at_least)
+        if len(flat) <= max_chars:
             return flat
-        room = self._max_chars - 2 * len(_CUT_MARK)
+        room = max_chars - 2 * len(_CUT_MARK)
         if room <= 0:
-            return _CUT_MARK[: max(self._max_chars, 0)]
+            return _CUT_MARK[: max(max_chars, 0)]
         start, end = _widened(flat, *_densest(self._hits(flat), room), room)
         before = _CUT_MARK if start > 0 else ""
         after = _CUT_MARK if end < len(flat) else ""

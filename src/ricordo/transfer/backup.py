@@ -36,13 +36,13 @@ from ricordo.storage.tables import (
     store,
 )
 from ricordo.transfer.drafts import (
-    WIDE_TABLES,
     FileOpener,
     draft_beside,
     opened,
     pages,
     put_in_place,
     require_free,
+    rows_at_once,
 )
 from ricordo.transfer.rows import Row
 from ricordo.version import __version__
@@ -307,7 +307,7 @@ def _pages(source: sa.Connection, table: sa.Table) -> Iterator[list[Row]]:
         for column in table.columns
     ]
     wanted = sa.select(*columns).where(_copied(table)).order_by(*table.primary_key.columns)
-    for rows in pages(source, wanted, is_wide=table in WIDE_TABLES):
+    for rows in pages(source, wanted, rows_at_once(table)):
         for row, name in product(rows, vectors):
             if row[name] is not None:
                 row[name] = matrix_of(source, [row[name]])[0]

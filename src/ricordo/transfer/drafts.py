@@ -22,7 +22,11 @@ import sqlalchemy as sa
 
 from ricordo.errors import InvalidValue
 from ricordo.files.disk import file_errors, sync_folder, try_lock
-from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
+from ricordo.limits import (
+    BACKUP_LONG_ROWS_AT_ONCE,
+    BACKUP_ROWS_AT_ONCE,
+    BACKUP_WIDE_ROWS_AT_ONCE,
+)
 from ricordo.model.draft import NewMemory
 from ricordo.model.thread import Compaction, NewTurn, Observer
 from ricordo.storage.database import Database
@@ -35,13 +39,14 @@ from ricordo.storage.tables import (
     graph_writes,
     kept_answers,
     store_entries,
+    turns,
 )
 from ricordo.transfer.rows import TABLE_OF_KIND, DraftRow, Row, exported_columns
 
 FileOpener: TypeAlias = Callable[[Path, Use], Database]
 """Opens a SQLite file with the settings of the store, including its key."""
 
-WIDE_TABLES: Final = frozenset(
+_WIDE_TABLES: Final = frozenset(
     (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
 )
 """Tables whose rows can have many megabytes."""
@@ -166,11 +171,16 @@ def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
         database.backend.close()
 
 
+def rows_at_once(table: sa.Table) -> int:
+    if table in _WIDE_TABLES:
+        return BACKUP_WIDE_ROWS_AT_ONCE
+    return BACKUP_LONG_ROWS_AT_ONCE if table is turns else BACKUP_ROWS_AT_ONCE
+
+
 def pages(
-    connection: sa.Connection, wanted: sa.Select[Any], *, is_wide: bool
+    connection: sa.Connection, wanted: sa.Select[Any], at_once: int = BACKUP_ROWS_AT_ONCE
 ) -> Iterator[list[Row]]:
     """The rows of a query, as many at once as memory should hold."""
-    at_once = BACKUP_WIDE_ROWS_AT_ONCE if is_wide else BACKUP_ROWS_AT_ONCE
     with connection.execute(wanted.execution_options(yield_per=at_once)) as found:
         for page in found.mappings().partitions():
             yield [dict(row) for row in page]
@@ -259,8 +269,7 @@ class UserDraft:
         return found
 
     def pages(self, kind: str) -> Iterator[list[Row]]:
-        is_wide = TABLE_OF_KIND[kind] in WIDE_TABLES
-        return pages(self.connection, self.select(kind), is_wide=is_wide)
+        return pages(self.connection, self.select(kind), rows_at_once(TABLE_OF_KIND[kind]))
 
     def rows(self, kind: str) -> Iterator[Row]:
         for page in self.pages(kind):
@@ -274,7 +283,7 @@ class UserDraft:
         """The conversations, one in memory at a time."""
         turn = _tables()["turn"].c
         wanted = self.select("thread", "draft_part", "thread_id", "title")
-        for page in pages(self.connection, wanted, is_wide=False):
+        for page in pages(self.connection, wanted):
             for thread in page:
                 thread_id = thread["thread_id"]
                 of_thread = sa.and_(

@@ -317,7 +317,7 @@ def memories_to_leave(database: Database, user_id: str, given: UserDraft) -> set
     entries = given.select("store_entry", "namespace", "key", "item_id", "updated_at")
     with database.read(user_id) as view:
         where = readable(user_id, view.now)
-        for rows in pages(given.connection, entries, is_wide=False):
+        for rows in pages(given.connection, entries):
             present = entries_named(view.connection, where, [_name(row) for row in rows])
             left.update(
                 row["item_id"]

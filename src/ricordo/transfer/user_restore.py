@@ -24,7 +24,15 @@ from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction, re
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
-from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
+from ricordo.storage.tables import (
+    ITEM_IDS,
+    TURN_IDS,
+    items,
+    proposals,
+    turn_pieces,
+    turns,
+    users,
+)
 from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug
@@ -95,7 +103,7 @@ def restore_user(
         new_ids = _new_ids(
             writing, ITEM_IDS, (items, proposals), in_items | _ids(given, "proposal")
         )
-        new_turn_ids = _new_ids(writing, TURN_IDS, (turns,), _ids(given, "turn"))
+        new_turn_ids = _new_ids(writing, TURN_IDS, (turns, turn_pieces), _ids(given, "turn"))
         for row in given.rows("refused_link"):  # the user has rejected them before
             drop_offer(writing.connection, user_id, row["item_id"])
         count = 0

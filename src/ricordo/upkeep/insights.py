@@ -17,7 +17,7 @@ from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import KnownMemories
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import supports
-from ricordo.formation.passages import kept_pieces
+from ricordo.formation.passages import both_ends, kept_pieces
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import opposed, says_nothing_new, share_of_words
@@ -186,7 +186,7 @@ def _latest_said(view: ReadTransaction, user_id: str) -> list[tuple[int, Insight
     shown: list[tuple[int, InsightSource]] = []
     room = limits.MAX_INSIGHT_CONVERSATION_CHARS
     for turn in _own_turns(view, user_id):
-        one = InsightSource(turn.at, _clean(turn.content, is_from_user=True))
+        one = InsightSource(turn.at, _clean(both_ends(turn.content), is_from_user=True))
         if not one.text:
             continue
         if len(one.line) > room:

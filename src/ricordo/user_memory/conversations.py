@@ -32,6 +32,7 @@ from ricordo.operations import conversations as describe
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried
+from ricordo.text.pieces import first_piece
 from ricordo.user_memory.base import UserOperations, implements
 
 
@@ -52,7 +53,8 @@ class ConversationOperations(UserOperations):
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:
         user_id = self.scope.user_id
-        known = self.recall.embedders.known_vectors(user_id, [turn.content for turn in said])
+        texts = [first_piece(turn.content) for turn in said]  # further pieces are left to a job
+        known = self.recall.embedders.known_vectors(user_id, texts)
         with self.database.write(user_id, known=known) as writing:
             is_new = thread_rows.find_thread(writing.connection, user_id, thread_id) is None
             recorded = thread_rows.append_turns(writing, thread_id, title, said)

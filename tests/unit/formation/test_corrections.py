@@ -5,7 +5,7 @@ import pytest
 from ricordo.formation.extraction import corrected, played
 from ricordo.formation.gate import gate
 from ricordo.formation.own_words import in_own_words
-from ricordo.limits import MAX_TURN_CHARS
+from ricordo.limits import MAX_READ_TURN_CHARS
 from tests.unit.formation.rules.passages import passage
 from tests.unit.tables import cases
 
@@ -70,7 +70,9 @@ def test_what_is_taken_back_or_only_played_is_not_learned(table: str) -> None:
         assert left(*turns.split(" / ")) == expected, turns
 
 
-@pytest.mark.parametrize("chars", [4_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "chars", [4_000, pytest.param(MAX_READ_TURN_CHARS, marks=pytest.mark.slow)]
+)
 def test_a_text_made_to_be_slow_comes_to_an_end(chars: int) -> None:
     for piece in ("\n", "not ", "no wait ", "oh ", "i am a, you are a ", "you are a ", ". ", " "):
         text = (piece * chars)[:chars]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.injected import FENCE_END, FENCE_START
-from ricordo.formation.passages import kept_pieces, passages, without_fenced
+from ricordo.formation.passages import both_ends, kept_pieces, passages, without_fenced
 from ricordo.formation.text_spans import sentences
-from ricordo.limits import MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
+from ricordo.limits import MAX_READ_TURN_CHARS, MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
 from ricordo.model.thread import Turn
 from tests.unit.tables import phrases
 
@@ -312,7 +312,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("chars", [2_500, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chars", [2_500, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("first", range(0, len(HOSTILE), 10))
 def test_hostile_repetition_is_worked_off(first: int, chars: int) -> None:
     for unit in HOSTILE[first : first + 10]:
@@ -329,3 +329,39 @@ def test_a_row_of_signs_before_a_letter_is_worked_off(signs: str) -> None:
     first, second = sentences(text)
     assert first.endswith("green tea.")
     assert second == "cake"
+
+
+@pytest.mark.requirement("recall.long_turns")
+@pytest.mark.parametrize("chars", [30_000, pytest.param(MAX_TURN_CHARS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("first", range(0, len(HOSTILE), 10))
+def test_the_ends_of_hostile_repetition_are_short(first: int, chars: int) -> None:
+    for unit in HOSTILE[first : first + 10]:
+        text = (unit * chars)[:chars]
+        assert len(both_ends(text)) <= MAX_READ_TURN_CHARS + 10
+
+
+TALK = "Some words that say nothing at all. " * 1_000
+
+
+@pytest.mark.requirement("recall.long_turns")
+def test_of_a_long_text_both_ends_are_read() -> None:
+    short = TALK[:MAX_READ_TURN_CHARS]
+    assert both_ends(short) == short
+    read = both_ends(f"I love jazz. {TALK}I love opera. {TALK}I hate olives.")
+    assert read.startswith("I love jazz. ") and read.endswith(" I hate olives.")
+    assert "opera" not in read
+    assert MAX_READ_TURN_CHARS * 0.9 < len(read) <= MAX_READ_TURN_CHARS + 10
+    assert "\n\n…\n\nSome words" in read
+
+
+@pytest.mark.requirement("recall.long_turns")
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("<ricordo-memory>", "</ricordo-memory>"), ("```", "```"), ("<context>", "</context>")],
+)
+def test_what_begins_in_the_middle_is_not_read_at_the_end(opening: str, closing: str) -> None:
+    text = f"Look:\n{TALK}\n{opening}\n{TALK}\nI love opera.\n{closing}\nThanks!"
+    read = both_ends(text)
+    assert "opera" not in read
+    assert read.startswith("Look:") and read.endswith("Thanks!")
+    assert both_ends(f"{opening}\n{TALK}\n{closing}") == "…"

@@ -158,8 +158,8 @@ def test_each_turn_knows_the_one_before_in_whatever_order_they_come(
     user_index = TurnIndex()
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         rows = [
-            (100 + one, "tea", None, "a", one, "Ana"),
-            (200 + other, "tea", None, "b", other, None),
+            (100 + one, "tea", None, "a", one, "Ana", 100 + one),
+            (200 + other, "tea", None, "b", other, None, 200 + other),
         ]
         user_index.take(rows if place % 2 else rows[::-1], [None, None])
     for row, row_id in enumerate(user_index.ids.tolist()):

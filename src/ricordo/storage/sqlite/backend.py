@@ -86,6 +86,8 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
     ("turns", "uq_turns_position"): (_ROWS, _PER_USER, 100, 1),
     ("turns", "uq_turns_message"): (_ROWS, _PER_USER, 100, 1),
     ("turns", "ix_turns_unnamed"): (_ROWS // 2, _PER_USER // 2, 100, 1),
+    ("turn_pieces", "turn_pieces"): (_ROWS // 100, _PER_USER // 100, 1),
+    ("turn_pieces", "ix_turn_pieces_turn"): (_ROWS // 100, _PER_USER // 100, 10),
     ("item_index", "sqlite_autoindex_item_index_1"): (_ROWS, _PER_USER, 1),
     ("item_index", "ix_item_index_stamp"): (_ROWS, _PER_USER, 2),
     ("item_index", "ix_item_index_text"): (_ROWS, _PER_USER, 1),
