@@ -259,7 +259,7 @@ class Resolver:
         found = self._known.near(user_id, candidate.content, candidate.type)
         if candidate.instead_of is not None:
             return _put_right(user_id, candidate, found), []
-        related = [one for one in found if one.similarity >= _RELATED][:_COMPARED]
+        related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
         compared = _stances(candidate, [one.item.content for one in related])
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
         near = [one for one in found if one.similarity >= self._policy.judge_min]
@@ -391,6 +391,12 @@ def _put_right(user_id: str, candidate: Candidate, known: Sequence[KnownStatemen
             content = candidate.value.join(wrong.split(one.item.content))
             return _replacing(user_id, replace(candidate, content=content), [one], PUT_RIGHT)
     return _new(candidate, known)
+
+
+def _are_related(candidate: Candidate, known: KnownStatement) -> bool:
+    if known.similarity >= _RELATED:
+        return True
+    return share_of_words(_ENGLISH, candidate.content, known.item.content) >= _RELATED
 
 
 def _differ(candidate: Candidate, known: KnownStatement) -> bool:

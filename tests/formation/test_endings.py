@@ -1,0 +1,83 @@
+"""What the user says ends, puts right or leaves alone what is known."""
+
+import pytest
+
+from ricordo.formation.statements import are_of_one_subject
+from ricordo.model.vocabulary import Action, Status
+from ricordo.recall import reranker
+from ricordo.text.languages import may_be_english
+from tests.formation.conftest import Talking
+from tests.unit.tables import cases
+
+pytestmark = pytest.mark.requirement("formation.resolve")
+
+# What is known / what is said => what is known then.
+ENDED = """
+User drives a Volvo. / I sold the Volvo and drive a Tesla now.
+    => I sold the Volvo and drive a Tesla now.
+User is vegetarian. / I am not vegetarian any more. => User is not vegetarian any more.
+User works at Acme. / I quit Acme last week, I start at Globex on Monday.
+    => User quit Acme last week. | User starts at Globex on Monday.
+User's team meeting is on Thursday. / The team meeting is on Friday.
+    => The team meeting is on Friday.
+We use React for the shop. / Sorry, I meant Vue, not React => We use Vue for the shop.
+Ich esse Fleisch. / Ich esse kein Fleisch. => Ich esse kein Fleisch.
+"""
+LEFT_ALONE = """
+User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.
+User drives a Volvo. / My brother drives a Tesla now.
+    => User's brother drives a Tesla now. | User drives a Volvo.
+User likes coffee. / I like tea too. => User likes tea too. | User likes coffee.
+Ben works at Acme. / I left Acme. => Ben works at Acme.
+Always answer in metric units. / From now on use British spelling.
+    => From now on use British spelling. | Always answer in metric units.
+"""
+
+
+@pytest.mark.parametrize("table", [ENDED, LEFT_ALONE], ids=["ended", "left alone"])
+def test_a_statement_ends_what_it_contradicts(talking: Talking, table: str) -> None:
+    for number, (given, expected) in enumerate(cases(table)):
+        known, said = given.split(" / ")
+        other = talking.other(f"user-{number}")
+        other.me.add(known)
+        talking.clock.advance(days=1)
+        other.form(said)
+        assert sorted(other.known) == sorted(expected.split(" | ")), said
+
+
+def test_the_end_of_what_is_sensitive_needs_no_consent(talking: Talking) -> None:
+    old = talking.me.add("User is allergic to peanuts.").id
+    talking.clock.advance(days=1)
+    report = talking.form("Turns out I am no longer allergic to peanuts.")
+    assert [one.action for one in report.decisions] == [Action.REPLACE]
+    assert talking.me.get(old).status is Status.SUPERSEDED
+    assert talking.me.proposals().items == ()
+
+
+def test_what_ends_nothing_is_not_kept(talking: Talking) -> None:
+    report = talking.form("I no longer work as a nurse.")
+    assert talking.known == []
+    assert [one.action for one in report.decisions] == [Action.IGNORE]
+
+
+def test_without_the_model_words_decide(talking: Talking, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RuntimeError("no model")
+
+    monkeypatch.setattr(reranker, "reranker", broken)
+    talking.me.add("User drives a Volvo.")
+    talking.me.add("User loves jazz.")
+    talking.clock.advance(days=1)
+    talking.form("I hate jazz.")
+    assert sorted(talking.known) == ["User drives a Volvo.", "User hates jazz."]
+
+
+def test_whose_statement_it_is() -> None:
+    assert are_of_one_subject("User works at Acme.", "I left Acme")
+    assert not are_of_one_subject("Ben works at Acme.", "I left Acme")
+    assert are_of_one_subject("Ben works at Acme.", "Ben left Acme")
+
+
+def test_english_is_recognised_in_a_few_words() -> None:
+    assert all(map(may_be_english, ("I love dates", "handed in my badge", "User uses Bun.")))
+    assert not any(map(may_be_english, ("Ya no fumo", "saya mengidap kanker", "Ich rauche")))
