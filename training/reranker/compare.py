@@ -1,8 +1,7 @@
 """python -m training.reranker.compare STUDENT.pt TOKENIZER OUT.pt [SECONDS]: on two cores.
 
-A copy of the student's upper two layers learns how a new statement stands to an old one: it ends
-it, says the same, says more, or something else. The lower two stay as they are, and so does the
-ranking.
+A copy of the student's upper layers learns how a new statement stands to an old one: it ends it,
+says the same, says more, or something else. The lowest stays as it is, and so does the ranking.
 """
 
 import copy
@@ -21,7 +20,7 @@ from training.reranker.train import BETWEEN, FIRST, config
 from transformers import BertModel
 
 LABELS = ("replaced", "same", "refined", "other")
-SHARED, LAYERS = 1, 4
+SHARED, LAYERS = 1, 4  # layers that both share, and all
 OLD_TOKENS, NEW_TOKENS = 48, 64
 RATE, SECONDS, ROUNDS = 2e-4, 560.0, 30
 DATA = Path(__file__).parent / "data"
