@@ -124,6 +124,7 @@ class Reading:
         self._chances = chances
         self.labels = labels
         self._kept = [place for place, label in enumerate(labels) if label not in NOT_KEPT]
+        self._pieces: list[Piece] | None = None
 
     @property
     def answers(self) -> bool:
@@ -157,6 +158,11 @@ class Reading:
         The likeliest sequence of kinds, where a change costs little at a comma or a stop, more
         between two words and most inside of one.
         """
+        if self._pieces is None:
+            self._pieces = self._cut()
+        return list(self._pieces)
+
+    def _cut(self) -> list[Piece]:
         found: list[list[int]] = []
         kinds = self._kinds()
         whole = self.labels.index(STEPS)
