@@ -15,6 +15,8 @@ pytestmark = pytest.mark.requirement("formation.resolve")
 ENDED = """
 User drives a Volvo. / I sold the Volvo and drive a Tesla now.
     => I sold the Volvo and drive a Tesla now.
+User drives a Volvo. / ok so I sold the Volvo and got a Skoda instead
+    => User sold the Volvo and got a Skoda instead.
 User is vegetarian. / I am not vegetarian any more. => User is not vegetarian any more.
 User works at Acme. / I quit Acme last week, I start at Globex on Monday.
     => User quit Acme last week. | User starts at Globex on Monday.

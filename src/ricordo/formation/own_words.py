@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.candidate import ENDINGS, Candidate, Passage
 from ricordo.formation.gate import JOIN, OF_THE_MOMENT, REMEMBER, STEPS, Piece, Reading, gate
 from ricordo.formation.rules.regular_forms import (
     capitalised,
     english_in_third_person,
+    has_no_subject,
     indonesian_in_third_person,
 )
 from ricordo.formation.rules.relative_dates import with_dates
@@ -38,6 +39,7 @@ _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
 _NOT_A_CHANGE: Final = frozenset({"inject", "secret", REMEMBER})
+_MAY_BEGIN: Final = frozenset({*ENDINGS, "chat", "deictic", "oneoff", "mood"})
 _CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN})
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
@@ -173,7 +175,7 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
     """One candidate for each piece that is surely kept, or that the user asked to remember."""
     text = passage.text
     is_mixed = has_other_voices(passage)
-    pieces = _with_tails(pieces_with_requests(reading), text)
+    pieces = _with_subjects(_with_tails(pieces_with_requests(reading), text), text)
     if is_mixed:  # only what is certainly a request counts as one
         pieces = [one for one in pieces if one.label != REMEMBER or one.chance == CERTAIN]
     if not passage.material:
@@ -341,6 +343,27 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
         else:
             joined.append(piece)
     return joined
+
+
+def _with_subjects(pieces: Sequence[Piece], text: str) -> list[Piece]:
+    """With what a sentence begins with, where a piece has no subject: "… and got a Skoda"."""
+    found: list[Piece] = []
+    for piece in pieces:
+        before = [one for one in found if one.label != JOIN][-1:]
+        if (
+            piece.is_kept
+            and before
+            and (before[0].is_kept or before[0].label in _MAY_BEGIN)
+            and has_no_subject(text[piece.start : piece.end])
+            and _PLAIN.match(text, before[0].start, before[0].end)
+            and not _SENTENCE_END.search(text, before[0].start, piece.start)
+        ):
+            tokens = before[0].tokens + piece.tokens
+            found = found[: found.index(before[0])]
+            found.append(replace(piece, start=before[0].start, tokens=tokens))
+        else:
+            found.append(piece)
+    return found
 
 
 def _is_plain(quote: str) -> bool:

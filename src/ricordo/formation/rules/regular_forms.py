@@ -82,6 +82,12 @@ def has_pronoun(text: str) -> bool:
     return bool(_UNRESOLVED.search(re.sub(r"\b(?:US|IT)\b", "", text).lower()))
 
 
+def has_no_subject(text: str) -> bool:
+    """Whether an English clause begins with its verb in the past: "got a Skoda instead"."""
+    first = text.partition(" ")[0].lower()
+    return first in _PAST_FORMS or re.fullmatch(r"[a-z]{2,}ed", first) is not None
+
+
 def has_indonesian_possessive(text: str) -> bool:
     """Whether a word ends in "your" or "its"."""
     found = (word.group().lower() for word in _POSSESSIVE.finditer(text))
