@@ -25,6 +25,11 @@ User's team meeting is on Thursday. / The team meeting is on Friday.
 We use React for the shop. / Sorry, I meant Vue, not React => We use Vue for the shop.
 Ich esse Fleisch. / Ich esse kein Fleisch. => Ich esse kein Fleisch.
 """
+NEWLY_SENSITIVE = """
+User works nights. / I no longer work nights, that ended when I got HIV.
+User plays football. / I stopped playing football since I have epilepsy.
+User drives to work. / I don't drive to work any more because of my depression.
+"""
 LEFT_ALONE = """
 User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.
 User drives a Volvo. / My brother drives a Tesla now.
@@ -54,6 +59,23 @@ def test_the_end_of_what_is_sensitive_needs_no_consent(talking: Talking) -> None
     assert [one.action for one in report.decisions] == [Action.REPLACE]
     assert talking.me.get(old).status is Status.SUPERSEDED
     assert talking.me.proposals().items == ()
+
+
+@pytest.mark.parametrize("case", NEWLY_SENSITIVE.strip().splitlines())
+def test_what_is_newly_sensitive_in_an_ending_needs_consent(talking: Talking, case: str) -> None:
+    known, said = case.split(" / ")
+    talking.me.add(known)
+    talking.clock.advance(days=1)
+    talking.form(said)
+    assert talking.known == [known]
+
+
+def test_a_corrected_memory_keeps_its_key(talking: Talking) -> None:
+    talking.me.add("User works at Acme.", key="employer")
+    talking.clock.advance(days=1)
+    talking.form("Sorry, I meant Globex, not Acme")
+    [found] = talking.me.list().items
+    assert (found.content, found.key) == ("User works at Globex.", "employer")
 
 
 def test_what_ends_nothing_is_not_kept(talking: Talking) -> None:

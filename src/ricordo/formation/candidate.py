@@ -9,8 +9,6 @@ from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 
 USER_ROLE: Final = "user"
 TOOL_ROLE: Final = "tool"
-ENDINGS: Final = frozenset({"past", "denied"})
-"""Kinds of statements that say what is over, or is not so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class Candidate:
     user said, in the first person; ``is_by_model``: a language model wrote it. ``kind`` and the
     sensitive ``fields`` are what the gate sees in its quote. ``is_hearsay``: somebody else says
     what the user wishes. ``is_change``: it counts only where it ends what a memory says;
-    ``instead_of`` is a value that it puts right, and ``value`` the right one.
+    ``is_ending``: it says nothing but that. ``puts_right`` are a wrong value and the right one.
     """
 
     content: str
@@ -87,13 +85,8 @@ class Candidate:
     fields: frozenset[str] = frozenset()
     is_hearsay: bool = False
     is_change: bool = False
-    instead_of: str | None = None
-    value: str = ""
-
-    @property
-    def ends_only(self) -> bool:
-        """Whether it says nothing but that something is over: it holds nothing new."""
-        return self.is_change and self.kind in ENDINGS
+    is_ending: bool = False
+    puts_right: tuple[str, str] | None = None
 
     @property
     def is_unsure(self) -> bool:

@@ -15,7 +15,9 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.evidence import denials
 from ricordo.formation.gate import NOT_KEPT
 from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import (
+    ENGLISH,
     SWITCHED,
     are_of_one_subject,
     figures_and_denials,
@@ -37,7 +39,6 @@ from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
-from ricordo.text.analyser import Analyser
 from ricordo.text.languages import guess, may_be_english
 from ricordo.text.normalise import canonical
 
@@ -46,7 +47,6 @@ _RELATED: Final = 0.25  # the least similarity of what the model compares
 _COMPARED: Final = 5
 _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 SURELY: Final = 0.9
-_ENGLISH: Final = Analyser("english")
 _UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
 STATEMENT_TYPES: Final = (
@@ -257,8 +257,8 @@ class Resolver:
             if present is not None:
                 return _same_key(candidate, present), []
         found = self._known.near(user_id, candidate.content, candidate.type)
-        if candidate.instead_of is not None:
-            return _put_right(user_id, candidate, found), []
+        if candidate.puts_right is not None:
+            return _put_right(user_id, candidate, found, *candidate.puts_right), []
         related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
         compared = _stances(candidate, [one.item.content for one in related])
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
@@ -342,8 +342,11 @@ class Resolver:
 def _ends(later: Candidate, candidate: Candidate) -> bool:
     if _contradiction(later, candidate.content):
         return True
-    is_of_one_turn = later.passage.turn_id == candidate.passage.turn_id
-    return not is_of_one_turn and _stances(later, [candidate.content])[0].replaced >= SURELY
+    if later.passage.turn_id == candidate.passage.turn_id:
+        return False
+    if not share_of_words(ENGLISH, later.content, candidate.content):
+        return False
+    return _stances(later, [candidate.content])[0].replaced >= SURELY
 
 
 def _contradiction(candidate: Candidate, known: str) -> str | None:
@@ -379,24 +382,29 @@ def _stances(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
 def _meet(candidate: Candidate, old: str) -> bool:
     """Whether two texts are about one thing at all: a bare value is not known to be."""
     if candidate.type is MemoryType.INSTRUCTION:
-        return share_of_words(_ENGLISH, candidate.content, old) >= _LEAST_SHARED
+        return share_of_words(ENGLISH, candidate.content, old) >= _LEAST_SHARED
     return " " in old.strip()
 
 
-def _put_right(user_id: str, candidate: Candidate, known: Sequence[KnownStatement]) -> Resolution:
+def _put_right(
+    user_id: str, candidate: Candidate, known: Sequence[KnownStatement], wrong: str, right: str
+) -> Resolution:
     """The memory with the wrong value, and the right one in its place."""
-    wrong = re.compile(rf"\b{re.escape(candidate.instead_of or '')}\b", re.IGNORECASE)
+    said = re.compile(rf"\b{re.escape(wrong)}\b", re.IGNORECASE)
     for one in known:
-        if one.item.user_id == user_id and wrong.search(one.item.content):
-            content = candidate.value.join(wrong.split(one.item.content))
-            return _replacing(user_id, replace(candidate, content=content), [one], PUT_RIGHT)
+        if one.item.user_id == user_id and said.search(one.item.content):
+            content = right.join(said.split(one.item.content))
+            better = replace(_as_filed(candidate, one.item), content=content, key=one.item.key)
+            if one.item.key is not None:
+                return _same_key(better, one.item)
+            return _replacing(user_id, better, [one], PUT_RIGHT)
     return _new(candidate, known)
 
 
 def _are_related(candidate: Candidate, known: KnownStatement) -> bool:
     if known.similarity >= _RELATED:
         return True
-    return share_of_words(_ENGLISH, candidate.content, known.item.content) >= _RELATED
+    return share_of_words(ENGLISH, candidate.content, known.item.content) >= _RELATED
 
 
 def _differ(candidate: Candidate, known: KnownStatement) -> bool:
@@ -433,13 +441,10 @@ def _replacing(
         return _ignored(candidate, NOT_NEWER, later)
     if own:
         action, targets = Action.REPLACE, own
-        if candidate.is_change:
-            old = own[0].item
-            candidate = replace(
-                candidate, theme=old.theme, type=old.type, importance=old.importance
-            )
+        candidate = _as_filed(candidate, own[0].item)
     elif shared and reason == CONTRADICTION:
         action, reason, targets = Action.UNLINK, SHARED_CONTRADICTED, shared
+        candidate = _as_filed(candidate, shared[0].item)
     else:
         return _new(candidate, olds)
     return Resolution(
@@ -448,6 +453,21 @@ def _replacing(
         reason=reason,
         targets=tuple(one.item for one in targets),
         similarity=olds[0].similarity,
+    )
+
+
+def _as_filed(candidate: Candidate, old: Item) -> Candidate:
+    """A change, filed as what it ends. What tells more that is sensitive does not only end it."""
+    if not candidate.is_change:
+        return candidate
+    told = sensitive_fields_of(candidate.content, candidate.quote, None) | candidate.fields
+    is_ending = candidate.is_ending and told <= sensitive_fields_of(old.content, "", old.key)
+    return replace(
+        candidate,
+        theme=old.theme,
+        type=old.type,
+        importance=old.importance,
+        is_ending=is_ending,
     )
 
 

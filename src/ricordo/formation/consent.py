@@ -213,7 +213,7 @@ def _kind_of(
     is_request = candidate.is_explicit or candidate.type in _REQUESTS
     if candidate.is_doubtful or (is_request and candidate.is_unsure):
         return ProposalKind.CONSENT, (UNSURE_VOICE,)
-    if candidate.is_explicit or candidate.ends_only:
+    if candidate.is_explicit or candidate.is_ending:
         return None, ()
     touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
     touched |= candidate.fields

@@ -209,8 +209,7 @@ def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> l
                         kind="unsure",
                         is_in_own_words=True,
                         is_change=True,
-                        instead_of=wrong,
-                        value=right,
+                        puts_right=(wrong, right),
                     )
                 )
     return found
@@ -254,9 +253,12 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     own = [passage for passage in said if passage.is_from_user]
     read: list[Candidate] = []
     for passage in own:
-        reading = readings[passage.turn_id]
-        read += in_own_words(passage, reading) or change_in(passage, reading)
-    read = [*read, *put_right(read, own)]
+        read += in_own_words(passage, readings[passage.turn_id])
+    read += put_right(read, own)
+    told = {one.passage.turn_id for one in read}
+    for passage in own:
+        if passage.turn_id not in told:
+            read += change_in(passage, readings[passage.turn_id])
     read, not_agreed = _agreed(read, by_model, readings)
     refused += [rejected(one.content, reason) for one, reason in not_agreed]
     scene = played(own)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ricordo.formation.candidate import ENDINGS, Candidate, Passage
+from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.gate import JOIN, OF_THE_MOMENT, REMEMBER, STEPS, Piece, Reading, gate
 from ricordo.formation.rules.regular_forms import (
     capitalised,
@@ -39,7 +39,8 @@ _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
 _NOT_A_CHANGE: Final = frozenset({"inject", "secret", REMEMBER})
-_MAY_BEGIN: Final = frozenset({*ENDINGS, "chat", "deictic", "oneoff", "mood"})
+_ENDINGS: Final = frozenset({"past", "denied"})
+_MAY_BEGIN: Final = frozenset({*_ENDINGS, "chat", "deictic", "oneoff", "mood"})
 _CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN})
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
@@ -89,7 +90,7 @@ _VERB_OF_REQUEST: Final = re.compile(
 )
 
 _NOT_ALONE: Final = re.compile(
-    r"(?:it|that)(?:['’]s| is| was)\b|you (?:still|have)\b", re.IGNORECASE
+    r"(?:it|that)(?:['’]s| is| was)\b|you (?:still|have)\b|(?:sorry,? )?i meant?\b", re.IGNORECASE
 )
 THE_USER: Final = re.compile(
     r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
@@ -251,6 +252,7 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
             is_in_own_words=True,
             kind=surest.label,
             is_change=True,
+            is_ending=all(one.label in _ENDINGS for one in told),
         )
     ]
 

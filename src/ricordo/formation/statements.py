@@ -45,7 +45,7 @@ _NUMBER_WORDS: Final = {
 _USER: Final = "user"
 _SAME_SUBJECT: Final = dict.fromkeys(("pengguna", "i", "saya", "aku"), _USER)
 _INDONESIAN_FILLERS: Final = stop_words("indonesian")
-_TERMS: Final = Analyser("english")
+ENGLISH: Final = Analyser("english")
 
 CONTRADICTION_MIN: Final = 0.55
 """The least cosine of memories that can contradict each other."""
@@ -164,7 +164,7 @@ def _statement(sentence: str) -> Statement:
     return Statement(
         text=" ".join(word for word in said if word not in {"do", "does"}),
         subject=_subject(kept),
-        terms=frozenset(_TERMS.terms(" ".join(content))),
+        terms=frozenset(ENGLISH.terms(" ".join(content))),
         numbers=numbers,
         is_taste=LIKING in said,
         is_positive=(denials + dislikes) % 2 == 0,
@@ -228,7 +228,7 @@ def keep_the_order(one: str, other: str) -> bool:
 
 def _content_words(text: str) -> list[str]:
     words = [word for said in statements_of(text) for word in said.text.split()]
-    return [(_TERMS.terms(word) or [word])[0] for word in words if word not in _FILLERS]
+    return [(ENGLISH.terms(word) or [word])[0] for word in words if word not in _FILLERS]
 
 
 def opposed(one: str, other: str) -> str | None:
