@@ -433,7 +433,7 @@ def _login(text: str, word: re.Match[str]) -> Span | None:
         return None
     extended = _extended(text, value, takes_pair=True)
     words = text[slice(*extended)].split()
-    if words[0].casefold() in _words("predicates") or len(words) > 6:
+    if not words or words[0].casefold() in _words("predicates") or len(words) > 6:
         return None
     is_pair = len(words) == 3 and words[1] in _SEPARATORS
     joined = re.fullmatch(r"[^\s/:@]{2,40}[/:][^\s/:@]{3,40}", words[0]) is not None

@@ -166,6 +166,7 @@ I log in with OAuth2
 we log in with ana@example.com
 the login page is slow
 login is broken since monday
+my login: /
 I have a pin on Pinterest with 300 likes
 she wore a pin from 1984
 the safe is in the cellar
