@@ -18,13 +18,13 @@ from ricordo.formation import prompts
 from ricordo.formation.injected import attack_cuts, fence_cuts
 from ricordo.formation.passages import kept_pieces, secret_cuts
 from ricordo.formation.screening import holds_secret
-from ricordo.formation.text_spans import Span, blanked, merged, outside, plain_view, sentences
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
 from ricordo.metering import MeteredModel
 from ricordo.model.thread import EXTRACT, Turn
 from ricordo.providers.chat_model import Message
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import capitalised_inside_sentence, is_dense
+from ricordo.text.spans import Span, blanked, merged, outside, plain_view, sentences
 
 CUT_MARK: Final = "…"
 MAX_SENTENCE_CHARS: Final = 240

@@ -8,7 +8,6 @@ from typing import Final
 from ricordo.formation.candidate import Passage
 from ricordo.formation.loose_quotes import LANGUAGES, LITTLE, NEGATION, are_related, nearest
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import PlainView, Span, comparable_view
 from ricordo.formation.words import lines, pattern, words
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
@@ -16,6 +15,7 @@ from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 from ricordo.text.languages import guess
 from ricordo.text.normalise import fold_letters, fold_marks, folded, is_dense
 from ricordo.text.secrets import has_secret
+from ricordo.text.spans import PlainView, Span, comparable_view
 
 _STOP_WORDS: Final = tuple(map(stop_words, LANGUAGES))
 _CLAUSE_BREAK = pattern("evidence", "clause break", re.IGNORECASE)

@@ -32,7 +32,6 @@ from ricordo.formation.own_words import (
 from ricordo.formation.passages import Transcript, divided, render
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import Span
 from ricordo.formation.voice import Reason
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
@@ -44,6 +43,7 @@ from ricordo.providers.chat_model import Message
 from ricordo.text.languages import guess
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
+from ricordo.text.spans import Span
 
 _OPENING_CHARS: Final = 60
 _PUTS_RIGHT: Final = pattern("corrections", "puts right")

@@ -1,6 +1,6 @@
 """Text that a program put into a message: memories, documents, templates, attacks.
 
-The functions take a plain view (see ``text_spans.py``) and return the spans to cut.
+The functions take a plain view (see ``text/spans.py``) and return the spans to cut.
 """
 
 import re
@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ricordo.formation.text_spans import Paragraphs, Sentences, Span, lines
 from ricordo.formation.words import alternatives, pattern, words
 from ricordo.text.normalise import lazy_pattern
+from ricordo.text.spans import Paragraphs, Sentences, Span, lines
 
 FENCE_START: Final = "<ricordo-memory>"
 FENCE_END: Final = "</ricordo-memory>"

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ricordo.formation.text_spans import comparable_view
 from ricordo.formation.words import lines, pattern, words
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
 from ricordo.text.normalise import has_digit, is_dense
+from ricordo.text.spans import comparable_view
 
 LANGUAGES: Final = lines("evidence", "languages")
 LITTLE: Final = words("evidence", "words for the user").union(*map(stop_words, LANGUAGES))

@@ -15,12 +15,12 @@ from ricordo.formation.rules.regular_forms import (
 )
 from ricordo.formation.rules.relative_dates import with_dates
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.text_spans import Span
 from ricordo.formation.words import alternatives, pattern
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
+from ricordo.text.spans import Span
 
 LIKELY: Final = 0.5
 CERTAIN: Final = 1.0

@@ -3,7 +3,7 @@
 Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
 out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
 the turn, in order, joined by line breaks. The ``…_cuts`` functions take a plain view (see
-``text_spans.py``) and return the spans to cut.
+``text/spans.py``) and return the spans to cut.
 """
 
 import json
@@ -23,7 +23,14 @@ from ricordo.formation.injected import (
     order_cuts,
     template_cuts,
 )
-from ricordo.formation.text_spans import (
+from ricordo.formation.voice import Reason, Voice, VoicePart, parts
+from ricordo.formation.words import alternatives, pattern, words
+from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
+from ricordo.model.thread import Turn, source_role
+from ricordo.text.normalise import lazy_pattern
+from ricordo.text.pieces import first_piece
+from ricordo.text.secrets import secrets_in
+from ricordo.text.spans import (
     Paragraphs,
     Sentences,
     Span,
@@ -33,13 +40,6 @@ from ricordo.formation.text_spans import (
     outside,
     plain_view,
 )
-from ricordo.formation.voice import Reason, Voice, VoicePart, parts
-from ricordo.formation.words import alternatives, pattern, words
-from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
-from ricordo.model.thread import Turn, source_role
-from ricordo.text.normalise import lazy_pattern
-from ricordo.text.pieces import first_piece
-from ricordo.text.secrets import secrets_in
 
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
 _INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")

@@ -21,7 +21,6 @@ from ricordo.formation.proposals import (
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.screening import holds_secret, instructs, sensitive_in
 from ricordo.formation.service import Formation
-from ricordo.formation.text_spans import plain_view
 from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory
@@ -45,6 +44,7 @@ from ricordo.storage.items import keyed_profile_items
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.threads import last_turn_id
 from ricordo.text.normalise import content_hash
+from ricordo.text.spans import plain_view
 
 _NO_TURN: Final = 0
 """The turn id if the turn is unknown."""

@@ -1,33 +1,16 @@
 """Which sensitive fields a statement touches, by its words and by the form of identifiers."""
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from ricordo.formation.words import alternatives, listing, pattern, words
 from ricordo.limits import MAX_TURN_CHARS
+from ricordo.text.identifiers import has_identifier
 from ricordo.text.normalise import fold_letters, fold_marks, lazy_pattern
 
-_MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
-_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)", re.ASCII)
-_SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)", re.ASCII)
-# A lookahead, because the following text may look like more of it.
-_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))", re.ASCII)
-_SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", re.ASCII)
-_PHONE: Final = lazy_pattern(
-    r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)", re.ASCII
-)
 _PHONE_WORD: Final = pattern("sensitive", "phone word", re.IGNORECASE)
-_AMERICAN_PHONE: Final = lazy_pattern(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
-_DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
-_IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)", re.ASCII)
-_IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])", re.ASCII)
 _STREET: Final = pattern("sensitive", "street")
-_LONGEST_IBAN: Final = 34
-_SHORTEST_IBAN: Final = 15
-_PHONE_DIGITS: Final = range(8, 16)
-_FEWEST_NAMED_PHONE_DIGITS: Final = 6
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _SPACE: Final = re.compile(r"\s+")
@@ -85,71 +68,6 @@ _WORK_REACH_WORDS: Final = 8
 _TRADE_REACH_WORDS: Final = 2
 _UNSPACED: Final = {field: pattern("sensitive", f"unspaced {field}") for field in SENSITIVE_FIELDS}
 _PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
-
-
-def has_identifier(text: str) -> bool:
-    """Whether a text contains something that identifies one person, by its form."""
-    plain = fold_marks(text)
-    return (
-        any(form.search(plain) for form in (_MAIL, _SIXTEEN, _SSN, _STREET))
-        or any(_is_card(found.group()) for found in _DIGITS.finditer(plain))
-        or any(_starts_with_iban(found[1]) for found in _IBAN.finditer(plain.upper()))
-        or _has_phone(plain)
-        or any(
-            _is_address(found.group()) for form in (_IP4, _IP6) for found in form.finditer(plain)
-        )
-        or "〒" in text
-    )
-
-
-def has_street(text: str) -> bool:
-    """Whether a text names a street with a number."""
-    return _STREET.search(fold_marks(text)) is not None
-
-
-def _is_card(found: str) -> bool:
-    """The check digit of bank cards (Luhn)."""
-    digits = [int(sign) for sign in found if sign.isdigit()]
-    if len(digits) < 13 or len(set(digits)) == 1:
-        return False
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def _starts_with_iban(found: str) -> bool:
-    groups = found.split(" ")
-    return any(_is_iban("".join(groups[:count])) for count in range(1, len(groups) + 1))
-
-
-def _is_iban(bare: str) -> bool:
-    """The check digits of an account number (ISO 7064, mod 97)."""
-    if not (_SHORTEST_IBAN <= len(bare) <= _LONGEST_IBAN and bare.isascii()):
-        return False
-    return int("".join(str(int(sign, 36)) for sign in bare[4:] + bare[:4])) % 97 == 1
-
-
-def _has_phone(plain: str) -> bool:
-    is_named = _PHONE_WORD.search(plain) is not None
-    return any(_is_phone(found.group(), is_named) for found in _PHONE.finditer(plain))
-
-
-def _is_phone(found: str, is_named: bool) -> bool:
-    if _DATE.match(found):
-        return False
-    digits = sum(sign.isdigit() for sign in found)
-    if is_named and digits >= _FEWEST_NAMED_PHONE_DIGITS:
-        return True
-    if digits not in _PHONE_DIGITS:
-        return False
-    return found.startswith(("+", "0", "(0")) or _AMERICAN_PHONE.fullmatch(found) is not None
-
-
-def _is_address(found: str) -> bool:
-    try:
-        address = ipaddress.ip_address(found)
-    except ValueError:
-        return False
-    return not (address.is_loopback or address.is_unspecified)
 
 
 def plain_text(text: str) -> str:
@@ -266,12 +184,14 @@ def _fields_of_text(text: str) -> set[str]:
     found = _fields_of_words(words_of(plain))
     if not plain.isascii():
         found |= {field for field, said in _UNSPACED.items() if said.search(plain)}
-    cased = " ".join(fold_marks(text).split())
+    without_marks = fold_marks(text)
+    cased = " ".join(without_marks.split())
     found |= {field for field, touches in PATTERNS.items() if touches(plain, cased)}
-    if has_identifier(text):
+    if _STREET.search(without_marks):
+        found |= {"identifiers", "city"}
+    names_phone = _PHONE_WORD.search(without_marks) is not None
+    if has_identifier(without_marks, names_phone=names_phone):
         found.add("identifiers")
-    if has_street(text):
-        found.add("city")
     return found
 
 

@@ -6,7 +6,7 @@ material: nothing is formed from it. In unclear cases the part is unsure: facts 
 requests and orders need consent. If it is also about other people, it is doubtful: all of it needs
 consent.
 
-The functions take a plain view (see ``text_spans.py``) and go by form first and by words second;
+The functions take a plain view (see ``text/spans.py``) and go by form first and by words second;
 the words are of ten languages.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from ricordo.formation.text_spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
 from ricordo.formation.words import pattern
 from ricordo.text.normalise import lazy_pattern
+from ricordo.text.spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
 
 _MAX_LEAD_CHARS: Final = 160
 _MAX_FIRST_LINE_CHARS: Final = 120

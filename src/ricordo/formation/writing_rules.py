@@ -13,7 +13,6 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
-from ricordo.formation.text_spans import plain_view, sentences
 from ricordo.formation.words import pattern, words
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
@@ -21,6 +20,7 @@ from ricordo.text.dates import named_times
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense, is_hangul
 from ricordo.text.secrets import has_secret
+from ricordo.text.spans import plain_view, sentences
 
 _RELATIVE = pattern("writing_rules", "relative")
 _DATED_IN_JAPANESE = re.compile("[0-9]{4}年|[0-9]{1,2}月[0-9]{1,2}日")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
+from ricordo.text.identifiers import IBAN, SHORTEST_CARD, iban_end, is_card
 from ricordo.text.normalise import lazy_pattern, word_lists
+from ricordo.text.spans import Span, merged
 
 _ANY: Final = re.IGNORECASE
 _STARTS = r"(?<![^\W_])"  # also after the _ of DB_PASSWORD
@@ -114,8 +116,6 @@ JOINED: Final = lazy_pattern(
     _ANY,
 )
 """What is named with a network, and looks random."""
-
-Span = tuple[int, int]
 
 MASK: Final = "[secret removed]"
 """Replaces a secret in what is shown to a model, or quoted."""
@@ -235,12 +235,9 @@ _TYPED_TO_GET_IN: Final = lazy_pattern(
     r"|按\d{4,8}[^。！？\n]{0,12}[开開]|\d{4,8}[^.。!?\n]{0,10}(?:누르면|눌러)[^.。!?\n]{0,8}열",
     _ANY,
 )
-_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _FORM)
 _HAS_LONG_WORD: Final = lazy_pattern(r"\S{14}")
 _HAS_NUMBER: Final = lazy_pattern(r"\d(?:[ .-]?[a-z0-9]){6}", _ANY)
 _LONG_RUN: Final = 32
-_SHORTEST_CARD: Final = 13
-_IBAN_CHARS: Final = range(15, 35)
 
 _Reader = Callable[[str, re.Match[str]], Span | None]
 
@@ -252,14 +249,7 @@ def _words(title: str) -> frozenset[str]:
 def secrets_in(text: str) -> list[Span]:
     """The spans of secret values, in order, not nested."""
     text = text.replace(MASK, _MASKED)
-    found = sorted({*_by_form(text), *_by_meaning(text)})
-    joined: list[Span] = []
-    for start, end in found:
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
-        else:
-            joined.append((start, end))
-    return joined
+    return merged({*_by_form(text), *_by_meaning(text)})
 
 
 def has_secret(text: str) -> bool:
@@ -296,10 +286,10 @@ def _by_form(text: str) -> Iterator[Span]:
         return
     for found in _CARD.finditer(text):
         is_called_card = _CARD_WORD.search(text, max(0, found.start() - _NEAR), found.start())
-        if is_called_card or _is_card([int(sign) for sign in found.group() if sign.isdecimal()]):
+        if is_called_card or (_begins_like_card(found.group()) and is_card(found.group())):
             yield found.span()
-    for found in _IBAN.finditer(text):
-        if end := _iban_end(found[1]):
+    for found in IBAN.finditer(text):
+        if end := iban_end(found[1]):
             yield found.start(), found.start() + end
 
 
@@ -321,33 +311,11 @@ def _alternations(run: str) -> int:
     return sum(one != other for one, other in pairwise(kinds))
 
 
-def _is_card(digits: list[int]) -> bool:
-    """A bank card's prefix and Luhn check digit."""
-    if len(digits) < _SHORTEST_CARD or len(set(digits)) == 1:
+def _begins_like_card(number: str) -> bool:
+    digits = "".join(filter(str.isdecimal, number))
+    if len(digits) == SHORTEST_CARD and digits[0] != "4":  # the number of a book, or a time
         return False
-    if len(digits) == _SHORTEST_CARD and digits[0] != 4:  # the number of a book, or a time
-        return False
-    if digits[0] == 2 and not 22 <= digits[0] * 10 + digits[1] <= 27:
-        return False
-    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
-    return (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
-
-
-def _iban_end(found: str) -> int:
-    """The length of the IBAN at the start of a text, by its check digits (mod 97); 0 for none."""
-    bare = ""
-    for place, sign in enumerate(found):
-        if sign == " ":
-            continue
-        if not sign.isascii():
-            return 0
-        bare += sign
-        ends_here = place + 1 == len(found) or not found[place + 1].isalnum()
-        if ends_here and len(bare) in _IBAN_CHARS:
-            digits = "".join(str(int(letter, 36)) for letter in bare[4:] + bare[:4])
-            if int(digits) % 97 == 1:
-                return place + 1
-    return 0
+    return digits[0] != "2" or "22" <= digits[:2] <= "27"
 
 
 # -- by meaning

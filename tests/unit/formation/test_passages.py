@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.formation.passages import both_ends, kept_pieces, passages, without_fenced
-from ricordo.formation.text_spans import sentences
 from ricordo.limits import MAX_READ_TURN_CHARS, MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
 from ricordo.model.thread import Turn
+from ricordo.text.spans import sentences
 from tests.unit.tables import phrases
 
 pytestmark = pytest.mark.requirement("formation.passages")
