@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from ricordo import limits
 from ricordo.agent_state.checkpoints import JsonText, read_json
-from ricordo.index.relations import Neighbours
+from ricordo.index.relations import PreparedWrite
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_THEME_CHARS
 from ricordo.memories import additions
 from ricordo.memories.lifecycle import forget, is_expired, plan_lifecycle
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import KnownVectors
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Added
 from ricordo.model.scope import Scope
@@ -26,7 +25,6 @@ from ricordo.storage import entries as rows
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.entries import SEPARATOR, EntryName, StoredEntry
 from ricordo.storage.items import item_of
-from ricordo.storage.search_rows import text_hash
 from ricordo.text.normalise import slug
 
 ENTRY_TAG: Final = "langgraph"
@@ -187,14 +185,12 @@ class StoreEntries:
             for name, new in changes.items()
             if new is not None and new.text is not None
         }
-        known = self._recall.embedders.known_vectors(
-            self._user_id, [draft.content for draft in drafts.values()]
-        )
-        near = self._recall.relating.neighbours(self._user_id, known)
+        texts = [draft.content for draft in drafts.values()]
+        prepared = self._recall.prepare(self._user_id, texts)
         with self.database.read(self._user_id) as view:
             stored = rows.entries_named(view.connection, rows.of_user(self._user_id), set(changes))
         touching = [entry.item_id for entry in stored.values() if entry.item_id is not None]
-        with self.database.write(self._user_id, touching=touching, known=known) as writing:
+        with self.database.write(self._user_id, touching=touching, known=prepared.known) as writing:
             # Entries that are deleted, or have no text any more, have no memory.
             silent = [name for name in changes if name not in drafts]
             own = rows.of_user(self._user_id)
@@ -207,7 +203,7 @@ class StoreEntries:
                 name: replace(draft, theme=themes.get(name, draft.theme))
                 for name, draft in drafts.items()
             }
-            added = self._remember(writing, drafts, known, near)
+            added = self._remember(writing, drafts, prepared)
             new_ones = [new for new in changes.values() if new is not None]
             self._store(writing, new_ones, added)
             rows.remove_entries(writing, [name for name, new in changes.items() if new is None])
@@ -227,19 +223,11 @@ class StoreEntries:
         self,
         writing: WriteTransaction,
         drafts: Mapping[EntryName, NewMemory],
-        known: KnownVectors,
-        near: Neighbours,
+        prepared: PreparedWrite,
     ) -> dict[EntryName, Added]:
         added = additions.add_all(writing, self._scope, list(drafts.values()), REASON, adopts=False)
-        written = [
-            (one, text_hash(draft.content))
-            for one, draft in zip(added, drafts.values(), strict=True)
-        ]
-        relating = self._recall.relating
-        changed = [(one.id, digest) for one, digest in written if one.updated]
-        relating.renew(writing, changed, known, near)
-        new = [(one.id, digest) for one, digest in written if one.is_new]
-        relating.note(writing, new, known, near)
+        texts = (draft.content for draft in drafts.values())
+        self._recall.relating.written(writing, zip(added, texts, strict=True), prepared)
         return dict(zip(drafts, added, strict=True))
 
     def _store(

@@ -8,7 +8,8 @@ from ricordo.formation.conflicts import NOT_NEWER, WRITING_ACTIONS, Resolution
 from ricordo.formation.profile import candidate_of, is_profile_draft, resolve_field
 from ricordo.formation.proposals import OVERTAKEN, drafted, open_proposal, settle_proposal
 from ricordo.formation.schedule import plan_summary
-from ricordo.formation.service import Formation, PreparedWrite, prepare, write
+from ricordo.formation.service import Formation, write
+from ricordo.index.relations import PreparedWrite
 from ricordo.model.activity import PROPOSALS_APPROVED, PROPOSALS_REJECTED
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
@@ -49,7 +50,8 @@ def _try_approve(
         revision = revision_of(view.connection, user_id)
         draft = drafted(open_proposal(view.connection, user_id, proposal_id, view.now))
     resolution = _resolved(formation, user_id, draft)
-    prepared = prepare(formation.recall, user_id, [resolution])
+    texts = [draft.content] if resolution.action in WRITING_ACTIONS else []
+    prepared = formation.recall.prepare(user_id, texts)
     touching = [item.id for item in resolution.targets]
     with formation.database.write(user_id, touching=touching, known=prepared.known) as writing:
         proposal = open_proposal(writing.connection, writing.user_id, proposal_id, writing.now)

@@ -18,14 +18,12 @@ from ricordo.formation.proposals import (
     settle_by_storing,
     times_repeated,
 )
-from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.screening import holds_secret, instructs, sensitive_in
 from ricordo.formation.service import Formation
-from ricordo.index.relations import Neighbours
+from ricordo.index.relations import PreparedWrite
 from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import KnownVectors
-from ricordo.model.item import Added, Item
+from ricordo.model.item import Item
 from ricordo.model.profile import (
     PROFILE_TAG,
     PROFILE_THEME,
@@ -41,7 +39,6 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Action, MemoryType, ProposalKind, Source
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.items import keyed_profile_items
-from ricordo.storage.search_rows import text_hash
 from ricordo.storage.threads import last_turn_id
 from ricordo.text.normalise import content_hash
 from ricordo.text.spans import plain_view
@@ -78,71 +75,6 @@ class SetField:
     outcome: FieldOutcome
     proposal_id: int | None = None
     item_id: int | None = None
-
-
-class FieldGate:
-    """Decides, inside one transaction, which fields become proposals.
-
-    Two calls in the same turn of a conversation are one signal, not two. If the conversation is
-    unknown, every call counts.
-    """
-
-    def __init__(self, writing: WriteTransaction, policy: FormationPolicy, scope: Scope) -> None:
-        self._writing = writing
-        self._policy = policy
-        self._scope = scope
-        self._turn_id: int | None = None
-        if scope.thread_id is not None:
-            connection = writing.connection
-            self._turn_id = last_turn_id(connection, writing.user_id, scope.thread_id)
-
-    def proposed(self, draft: NewMemory, value: str) -> SetField | None:
-        """Store a field as a proposal if it needs consent, or to be said again; else None."""
-        writing = self._writing
-        candidate = screened_candidate(draft, value, self._turn_id or _NO_TURN)
-        waiting = waiting_for(
-            writing.connection, writing.user_id, self._policy, candidate, writing.now
-        )
-        if waiting is None:
-            return None
-        if waiting.is_turned_down:
-            return SetField(FieldOutcome.REFUSED)
-        if waiting.kind is ProposalKind.CORROBORATION:
-            return self._until_said_again(draft, value, waiting)
-        met = waiting.open
-        if met is None or met.content_hash != content_hash(draft.content):
-            return SetField(FieldOutcome.PROPOSED, self._propose(draft, value, waiting))
-        if self._turn_id is not None:
-            note_signal(writing, met, self._turn_id)
-        return SetField(FieldOutcome.PROPOSED, met.id)
-
-    def _until_said_again(
-        self, draft: NewMemory, value: str, waiting: PendingConsent
-    ) -> SetField | None:
-        met = waiting.open
-        if met is None:
-            return SetField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
-        turns = {*met.signals, *([] if self._turn_id is None else [self._turn_id])}
-        repeated = times_repeated(self._writing, met.id) + (self._turn_id is None)
-        if len(turns) + repeated >= self._policy.corroborating_signals:
-            return None
-        if self._turn_id is None:
-            note_repeated(self._writing, met.id, self._scope.actor)
-        else:
-            note_signal(self._writing, met, self._turn_id)
-        return SetField(FieldOutcome.WAITING, met.id)
-
-    def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
-        """Store the field as a proposal, replacing those with another value; returns its number."""
-        writing, scope = self._writing, self._scope
-        if waiting.open is not None:
-            waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
-        turn_ids = () if self._turn_id is None else (self._turn_id,)
-        evidence = ProposalEvidence(value, turn_ids, scope.thread_id, scope.actor)
-        proposal_id = keep_proposal(writing, self._policy, waiting, draft, evidence)
-        if self._turn_id is None and waiting.kind is ProposalKind.CORROBORATION:
-            note_repeated(writing, proposal_id, scope.actor)
-        return proposal_id
 
 
 def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
@@ -224,18 +156,20 @@ def set_fields(
     """
     for change in changes:
         check_harmless(change)
-    recall, user_id = formation.recall, scope.user_id
     texts = [change.content for change in changes if change.value is not None]
-    known = recall.embedders.known_vectors(user_id, texts)
-    near = recall.relating.neighbours(user_id, known)
-    with formation.database.write(user_id, known=known) as writing:
-        setter = _Setter(formation, scope, writing, source, reason, known, near)
+    prepared = formation.recall.prepare(scope.user_id, texts)
+    with formation.database.write(scope.user_id, known=prepared.known) as writing:
+        setter = _Setter(formation, scope, writing, source, reason, prepared)
         setter.check_room(changes)
         return tuple(setter.set(change) for change in changes)
 
 
 class _Setter:
-    """Sets the fields of one user inside one transaction."""
+    """Sets the fields of one user inside one transaction.
+
+    Two calls in the same turn of a conversation are one signal, not two. If the conversation is
+    unknown, every call counts.
+    """
 
     def __init__(
         self,
@@ -244,18 +178,20 @@ class _Setter:
         writing: WriteTransaction,
         source: Source,
         reason: str | None,
-        known: KnownVectors,
-        near: Neighbours,
+        prepared: PreparedWrite,
     ) -> None:
-        self._recall = formation.recall
+        self._relating = formation.recall.relating
+        self._policy = formation.policy
         self._scope = scope
         self._writing = writing
         self._source = source
         self._reason = reason
-        self._known = known
-        self._near = near
-        self._gate = FieldGate(writing, formation.policy, scope)
-        found = keyed_profile_items(writing.connection, writing.user_id, writing.now)
+        self._prepared = prepared
+        connection, user_id = writing.connection, writing.user_id
+        self._turn_id: int | None = None
+        if scope.thread_id is not None:
+            self._turn_id = last_turn_id(connection, user_id, scope.thread_id)
+        found = keyed_profile_items(connection, user_id, writing.now)
         self._present = {item.key: item for item in found}
 
     def check_room(self, changes: Sequence[FieldChange]) -> None:
@@ -298,11 +234,11 @@ class _Setter:
             return SetField(FieldOutcome.UNCHANGED, item_id=present.id)
         draft = self._draft(change, present)
         value = change.value or ""
-        waiting = None if self._source in _ON_PURPOSE else self._gate.proposed(draft, value)
+        waiting = None if self._source in _ON_PURPOSE else self._proposed(draft, value)
         if waiting is not None:
             return replace(waiting, item_id=None if present is None else present.id)
         added = additions.add_all(self._writing, self._scope, [draft], self._reason)[0]
-        self._relate(added, draft)
+        self._relating.written(self._writing, [(added, draft.content)], self._prepared)
         settle_by_storing(self._writing, candidate_of(draft, value), added.id)
         return SetField(FieldOutcome.APPLIED, item_id=added.id)
 
@@ -321,10 +257,50 @@ class _Setter:
         )
         return draft.stamped(self._scope)
 
-    def _relate(self, added: Added, draft: NewMemory) -> None:
-        entry = [(added.id, text_hash(draft.content))]
-        relating = self._recall.relating
-        if added.updated:
-            relating.renew(self._writing, entry, self._known, self._near)
-        elif added.is_new:
-            relating.note(self._writing, entry, self._known, self._near)
+    def _proposed(self, draft: NewMemory, value: str) -> SetField | None:
+        """Store a field as a proposal if it needs consent, or to be said again; else None."""
+        writing = self._writing
+        candidate = screened_candidate(draft, value, self._turn_id or _NO_TURN)
+        waiting = waiting_for(
+            writing.connection, writing.user_id, self._policy, candidate, writing.now
+        )
+        if waiting is None:
+            return None
+        if waiting.is_turned_down:
+            return SetField(FieldOutcome.REFUSED)
+        if waiting.kind is ProposalKind.CORROBORATION:
+            return self._until_said_again(draft, value, waiting)
+        met = waiting.open
+        if met is None or met.content_hash != content_hash(draft.content):
+            return SetField(FieldOutcome.PROPOSED, self._propose(draft, value, waiting))
+        if self._turn_id is not None:
+            note_signal(writing, met, self._turn_id)
+        return SetField(FieldOutcome.PROPOSED, met.id)
+
+    def _until_said_again(
+        self, draft: NewMemory, value: str, waiting: PendingConsent
+    ) -> SetField | None:
+        met = waiting.open
+        if met is None:
+            return SetField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
+        turns = {*met.signals, *([] if self._turn_id is None else [self._turn_id])}
+        repeated = times_repeated(self._writing, met.id) + (self._turn_id is None)
+        if len(turns) + repeated >= self._policy.corroborating_signals:
+            return None
+        if self._turn_id is None:
+            note_repeated(self._writing, met.id, self._scope.actor)
+        else:
+            note_signal(self._writing, met, self._turn_id)
+        return SetField(FieldOutcome.WAITING, met.id)
+
+    def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
+        """Store the field as a proposal, replacing those with another value; returns its number."""
+        writing, scope = self._writing, self._scope
+        if waiting.open is not None:
+            waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
+        turn_ids = () if self._turn_id is None else (self._turn_id,)
+        evidence = ProposalEvidence(value, turn_ids, scope.thread_id, scope.actor)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, evidence)
+        if self._turn_id is None and waiting.kind is ProposalKind.CORROBORATION:
+            note_repeated(writing, proposal_id, scope.actor)
+        return proposal_id

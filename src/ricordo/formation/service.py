@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -42,13 +42,12 @@ from ricordo.formation.proposals import (
 )
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.segment import Found, Segment, next_segment
-from ricordo.index.relations import Neighbours
+from ricordo.index.relations import PreparedWrite
 from ricordo.memories import additions, replacement, sharing
 from ricordo.memories.lifecycle import own_item
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added, Item
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
@@ -59,26 +58,10 @@ from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import revision_of
 from ricordo.storage.links import owner_of_linked
-from ricordo.storage.search_rows import text_hash
 from ricordo.text.normalise import canonical
 
 RULES: Final = "rules"
 _ATTEMPTS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedWrite:
-    """The vectors that a write needs, computed before its transaction."""
-
-    known: KnownVectors
-    near: Neighbours
-
-
-def prepare(recall: Recall, user_id: str, resolutions: Sequence[Resolution]) -> PreparedWrite:
-    """Compute the vectors of what may be written. No transaction may be open."""
-    texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
-    known = recall.embedders.known_vectors(user_id, texts)
-    return PreparedWrite(known, recall.relating.neighbours(user_id, known))
 
 
 def write(
@@ -90,11 +73,7 @@ def write(
 ) -> Added:
     """Write one memory as the resolution says, and record its relations."""
     added = _written(writing, resolution, draft)
-    entry = [(added.id, text_hash(draft.content))]
-    if added.updated:
-        recall.relating.renew(writing, entry, prepared.known, prepared.near)
-    elif added.is_new:
-        recall.relating.note(writing, entry, prepared.known, prepared.near)
+    recall.relating.written(writing, [(added, draft.content)], prepared)
     return added
 
 
@@ -395,7 +374,8 @@ class Formation:
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
-            prepared = prepare(self.recall, user_id, resolutions)
+            texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
+            prepared = self.recall.prepare(user_id, texts)
             with contextlib.suppress(_Changed):
                 decisions = self._write(user_id, segment, found, resolutions, prepared, revision)
                 repeated = said_again(user_id, resolutions, decisions or ())

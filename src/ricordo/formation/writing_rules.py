@@ -58,6 +58,8 @@ _NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
 _STEP = re.compile(r"(?:^|\s)(?P<number>[0-9]{1,2})[.)]\s+(?=\S)")
 _NOT_AN_ORDER = pattern("writing_rules", "not an order", re.IGNORECASE)
 _ROMAN_ONE = re.compile(r"(?:[A-Z][\w.]+|\b(?:type|phase|part|level|class|war|volume))\s+$")
+_JAPANESE_QUESTIONS: Final = ("ですか", "ますか", "でしょうか")
+_GERMAN_YOU = re.compile(r"[a-zäöü,] (?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 _MIN_STEPS: Final = 2
 _MIN_WORDS: Final = 2
 _MIN_DENSE_CHARS: Final = 4
@@ -85,13 +87,6 @@ _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, Memor
 _LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
 # Longer contents are rejected unread, to bound the time.
 _MAX_CHECKED_CHARS: Final = 8_000
-
-
-def is_present_tense(small: str) -> bool:
-    """Whether a text in lower case clearly describes the present: neither past nor planned."""
-    if _PAST.search(small) or _PLANNED.search(small):
-        return False
-    return _PRESENT.search(small) is not None
 
 
 def has_dangling_time(text: str) -> bool:
@@ -133,101 +128,78 @@ class Written:
         return self.bare.lower().replace("’", "'").strip()
 
 
-Rule = Callable[[Written], str | None]
-"""Returns what is wrong, or None."""
+Rule = Callable[[Written], bool]
 
 
-def is_numbered(content: str) -> bool:
-    """Whether a content has numbered parts: 1., 2. and so on."""
-    return _NUMBERED.search(content) is not None
+def _is_not_empty(written: Written) -> bool:
+    dense = sum(letter.isalnum() and is_dense(letter) for letter in written.content)
+    return dense >= _MIN_DENSE_CHARS or len(re.findall(r"\w+", written.content)) >= _MIN_WORDS
 
 
-def _is_not_empty(written: Written) -> str | None:
-    letters = [letter for letter in written.content if letter.isalnum()]
-    dense = sum(map(is_dense, letters))
-    enough = dense >= _MIN_DENSE_CHARS or len(re.findall(r"\w+", written.content)) >= _MIN_WORDS
-    return None if enough else "no statement is left"
-
-
-def _is_short(written: Written) -> str | None:
+def _is_short(written: Written) -> bool:
     if len(written.content) > MAX_FORMED_CHARS:
-        return f"{len(written.content)} characters without a sentence end to cut at"
-    if written.type is MemoryType.PROCEDURE:
-        return None
-    count = len(sentences(written.content))
-    return None if count <= MAX_FORMED_SENTENCES else f"{count} sentences"
+        return False
+    is_procedure = written.type is MemoryType.PROCEDURE
+    return is_procedure or len(sentences(written.content)) <= MAX_FORMED_SENTENCES
 
 
-def _has_no_secret(written: Written) -> str | None:
-    return "holds a secret" if has_secret(plain_view(written.content).text) else None
+def _has_no_secret(written: Written) -> bool:
+    return not has_secret(plain_view(written.content).text)
 
 
-def _does_not_address_the_model(written: Written) -> str | None:
-    view = plain_view(written.content).text
-    found = has_attack(view) or ADDRESSES_THE_MODEL.search(written.small)
-    return "speaks to the model" if found else None
+def _does_not_address_the_model(written: Written) -> bool:
+    if has_attack(plain_view(written.content).text):
+        return False
+    return ADDRESSES_THE_MODEL.search(written.small) is None
 
 
-def _is_plain_text(written: Written) -> str | None:
+def _is_plain_text(written: Written) -> bool:
+    """No markup or code, and not only an address."""
     if _MARKUP.search(written.content):
-        return "markup or code"
+        return False
     rest, addresses = _ADDRESS.subn(" ", written.content)
-    if addresses and len(_WORD.findall(rest)) < _MIN_WORDS and not any(map(is_dense, rest)):
-        return "only an address"
-    return None
+    return not addresses or len(_WORD.findall(rest)) >= _MIN_WORDS or any(map(is_dense, rest))
 
 
-def _has_no_placeholder(written: Written) -> str | None:
-    found = PLACEHOLDER.search(written.content.lower())
-    return "a placeholder, or says that something is not known" if found else None
+def _has_no_placeholder(written: Written) -> bool:
+    return PLACEHOLDER.search(written.content.lower()) is None
 
 
-def _is_a_statement(written: Written) -> str | None:
-    is_question = any(mark in written.bare for mark in "?？") or written.bare.rstrip(
-        "。. "
-    ).endswith(("ですか", "ますか", "でしょうか"))
-    return "a question" if is_question else None
+def _is_a_statement(written: Written) -> bool:
+    has_mark = any(mark in written.bare for mark in "?？")
+    return not has_mark and not written.bare.rstrip("。. ").endswith(_JAPANESE_QUESTIONS)
 
 
-def _is_neutral(written: Written) -> str | None:
-    if NOT_NEUTRAL.search(written.small):
-        return "an exclamation"
+def _is_neutral(written: Written) -> bool:
     letters = [letter for letter in written.content if letter.isalpha()]
     cased = [letter for letter in letters if letter.isupper() or letter.islower()]
-    if len(cased) >= _MIN_SHOUTED_LETTERS and all(map(str.isupper, cased)):
-        return "all in capitals"
-    return None
+    is_shouted = len(cased) >= _MIN_SHOUTED_LETTERS and all(map(str.isupper, cased))
+    return not is_shouted and NOT_NEUTRAL.search(written.small) is None
 
 
-def _has_steps(written: Written) -> str | None:
+def _has_steps(written: Written) -> bool:
+    """Numbered in order, each saying what to do, with nothing beside them but a title."""
     if written.type is not MemoryType.PROCEDURE:
-        return None
+        return True
     marks = list(_STEP.finditer(written.content))
-    if len(marks) < _MIN_STEPS:
-        return "a procedure without numbered steps"
-    if [int(mark["number"]) for mark in marks] != list(range(1, len(marks) + 1)):
-        return "steps that are not numbered in order"
+    if [int(mark["number"]) for mark in marks] != list(range(1, max(len(marks), _MIN_STEPS) + 1)):
+        return False
     title = written.content[: marks[0].start()].strip()
     if title and not title.endswith((":", "：")):
-        return "text beside the steps"
-    if any(_NOT_AN_ORDER.match(written.content, mark.end()) for mark in marks):
-        return "a step that tells instead of saying what to do"
-    return None
+        return False
+    return not any(_NOT_AN_ORDER.match(written.content, mark.end()) for mark in marks)
 
 
-def _is_in_the_third_person(written: Written) -> str | None:
+def _is_in_the_third_person(written: Written) -> bool:
     bare = written.bare.replace("’", "'")
-    if JAPANESE_PERSONS.search(bare):
-        return "the first or second person"
     language = guess(bare)
-    persons = PERSONS.get(language, SURE_PERSONS) if language else SURE_PERSONS
-    for found in _WORD.finditer(bare):
-        word, before = found.group(), bare[: found.start()]
-        if word.lower() in persons and not _is_a_name(word, before):
-            return "the first or second person"
-    if language == "de" and re.search(r"[a-zäöü,] (?:Sie|Ihnen|Ihre?[nmrs]?)\b", bare):
-        return "the second person"
-    return None
+    if JAPANESE_PERSONS.search(bare) or (language == "de" and _GERMAN_YOU.search(bare)):
+        return False
+    persons = PERSONS.get(language or "", SURE_PERSONS)
+    return not any(
+        found.group().lower() in persons and not _is_a_name(found.group(), bare[: found.start()])
+        for found in _WORD.finditer(bare)
+    )
 
 
 def _is_a_name(word: str, before: str) -> bool:
@@ -238,20 +210,16 @@ def _is_a_name(word: str, before: str) -> bool:
     return word[0].isupper() and "'" not in word and not starts_sentence
 
 
-def _refers_to_something(written: Written) -> str | None:
+def _refers_to_something(written: Written) -> bool:
     small = written.small
     if JAPANESE_POINTERS.match(small) or POINTING_INSIDE.search(small):
-        return "points to something that is not there"
-    found = _WORD.findall(small)
-    if not found:
-        return None
-    if _starts_with_a_pointer(written, found):
-        return "begins with a word that points to nothing"
+        return False
+    if not (found := _WORD.findall(small)):
+        return True
     first = next(iter(sentences(small)), "")
     few_words = len(_WORD.findall(first)) <= MAX_WORDS_WITH_POINTING_END
-    if few_words and POINTING_END.search(first):
-        return "points to something that is not there"
-    return None
+    points_at_end = few_words and POINTING_END.search(first) is not None
+    return not points_at_end and not _starts_with_a_pointer(written, found)
 
 
 def _starts_with_a_pointer(written: Written, found: list[str]) -> bool:
@@ -264,44 +232,44 @@ def _starts_with_a_pointer(written: Written, found: list[str]) -> bool:
     return found[0] in pointers
 
 
-def _is_about_the_user(written: Written) -> str | None:
+def _is_about_the_user(written: Written) -> bool:
+    """Not of the conversation, and not of the assistant but in an instruction."""
     if ABOUT_THE_CONVERSATION.search(written.small):
-        return "tells of the conversation, not of the user"
-    if written.type is MemoryType.INSTRUCTION:
-        return None
-    return "tells of the assistant" if ASSISTANT_FIRST.search(written.small) else None
+        return False
+    is_instruction = written.type is MemoryType.INSTRUCTION
+    return is_instruction or ASSISTANT_FIRST.search(written.small) is None
 
 
-def _happened(written: Written) -> str | None:
-    if written.type is MemoryType.EPISODE and is_present_tense(written.small):
-        return "an episode in the present tense"
-    return None
+def _happened(written: Written) -> bool:
+    """An episode is not clearly in the present: it is past or planned."""
+    if written.type is not MemoryType.EPISODE:
+        return True
+    is_other_time = _PAST.search(written.small) or _PLANNED.search(written.small)
+    return is_other_time is not None or _PRESENT.search(written.small) is None
 
 
-def _has_no_dangling_time(written: Written) -> str | None:
+def _has_no_dangling_time(written: Written) -> bool:
     lasting = written.type in (MemoryType.FACT, MemoryType.PREFERENCE)
-    return (
-        "a time that only its speaker knew" if lasting and has_dangling_time(written.bare) else None
-    )
+    return not (lasting and has_dangling_time(written.bare))
 
 
-RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
-    (RejectionCode.EMPTY, _is_not_empty),
-    (RejectionCode.TOO_LONG, _is_short),
-    (RejectionCode.SECRET, _has_no_secret),
-    (RejectionCode.ADDRESSES_THE_MODEL, _does_not_address_the_model),
-    (RejectionCode.MARKUP, _is_plain_text),
-    (RejectionCode.PLACEHOLDER, _has_no_placeholder),
-    (RejectionCode.QUESTION, _is_a_statement),
-    (RejectionCode.NOT_NEUTRAL, _is_neutral),
-    (RejectionCode.NOT_STEPS, _has_steps),
-    (RejectionCode.ABOUT_THE_CONVERSATION, _is_about_the_user),
-    (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person),
-    (RejectionCode.NO_REFERENT, _refers_to_something),
-    (RejectionCode.NOT_PAST, _happened),
-    (RejectionCode.DANGLING_TIME, _has_no_dangling_time),
+RULES: Final[tuple[tuple[RejectionCode, Rule, str], ...]] = (
+    (RejectionCode.EMPTY, _is_not_empty, "no statement is left"),
+    (RejectionCode.TOO_LONG, _is_short, "too long, without a sentence end to cut at"),
+    (RejectionCode.SECRET, _has_no_secret, "holds a secret"),
+    (RejectionCode.ADDRESSES_THE_MODEL, _does_not_address_the_model, "speaks to the model"),
+    (RejectionCode.MARKUP, _is_plain_text, "markup, code or only an address"),
+    (RejectionCode.PLACEHOLDER, _has_no_placeholder, "says that something is not known"),
+    (RejectionCode.QUESTION, _is_a_statement, "a question"),
+    (RejectionCode.NOT_NEUTRAL, _is_neutral, "an exclamation, or all in capitals"),
+    (RejectionCode.NOT_STEPS, _has_steps, "a procedure that is not made of numbered orders"),
+    (RejectionCode.ABOUT_THE_CONVERSATION, _is_about_the_user, "tells not of the user"),
+    (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person, "the first or second person"),
+    (RejectionCode.NO_REFERENT, _refers_to_something, "points to something that is not there"),
+    (RejectionCode.NOT_PAST, _happened, "an episode in the present tense"),
+    (RejectionCode.DANGLING_TIME, _has_no_dangling_time, "a time that only its speaker knew"),
 )
-
+"""Each with what is wrong where it does not hold."""
 
 # The user's own words are in the first person and may name a day as they said it.
 _OWN_WORDS: Final = frozenset(
@@ -391,7 +359,7 @@ def validated(candidate: Candidate) -> Candidate | Rejection:
     if len(given) > _MAX_CHECKED_CHARS:
         return Rejection(RejectionCode.TOO_LONG, f"{len(given)} characters")
     is_procedure = candidate.type is MemoryType.PROCEDURE
-    if not is_procedure and (is_numbered(given) or len(_LISTED_LINES.findall(given)) > 1):
+    if not is_procedure and (_NUMBERED.search(given) or len(_LISTED_LINES.findall(given)) > 1):
         return Rejection(RejectionCode.NUMBERED, "a list")
     if HYPE.search(given):
         return Rejection(RejectionCode.NOT_NEUTRAL, "an exclamation")
@@ -399,10 +367,8 @@ def validated(candidate: Candidate) -> Candidate | Rejection:
         return found
     content = tidied(given, keep_lines=is_procedure)
     written = Written(content, candidate.type)
-    for code, rule in RULES:
-        if candidate.is_in_own_words and code in _OWN_WORDS:
-            continue
-        if problem := rule(written):
+    for code, holds, problem in RULES:
+        if not (candidate.is_in_own_words and code in _OWN_WORDS) and not holds(written):
             return Rejection(code, problem)
     return _other_language(candidate, content) or replace(candidate, content=content)
 

@@ -1,7 +1,7 @@
 """Relations: finds the memories similar to a new one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -9,9 +9,11 @@ import sqlalchemy as sa
 from ricordo.index.cache import IndexCache
 from ricordo.index.user_index import UserIndex, best_rows
 from ricordo.model.embedding import KnownVectors, VectorModel
+from ricordo.model.item import Added
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
 from ricordo.storage.relations import Relation, add_relations, remove_relations
+from ricordo.storage.search_rows import text_hash
 from ricordo.storage.sql import Matrix, Row, among, bound_list
 from ricordo.storage.tables import ITEMS, item_index, items
 
@@ -20,6 +22,14 @@ Near = list[tuple[int, float]]
 
 Neighbours = Mapping[str, Near]
 """By text hash: the nearest memories with their cosines."""
+
+
+class PreparedWrite(NamedTuple):
+    """The vectors that a write needs, computed before its transaction."""
+
+    known: KnownVectors
+    near: Neighbours
+
 
 _OVERSAMPLING: Final = 4  # some of the nearest may be archived or deleted
 _BLOCK_TEXTS: Final = 32  # texts compared at once, which bounds the memory that it takes
@@ -50,6 +60,18 @@ class Relating:
             else:
                 found = self._in_index(user_index, vectors)
         return dict(zip(hashes, found, strict=True))
+
+    def written(
+        self,
+        writing: WriteTransaction,
+        written: Iterable[tuple[Added, str]],
+        prepared: PreparedWrite,
+    ) -> None:
+        """Relate memories that have just been added or changed, with their texts."""
+        hashed = [(one, text_hash(text)) for one, text in written]
+        changed = [(one.id, digest) for one, digest in hashed if one.updated]
+        self.renew(writing, changed, *prepared)
+        self.note(writing, [(one.id, digest) for one, digest in hashed if one.is_new], *prepared)
 
     def note(
         self,

@@ -1,7 +1,7 @@
 """Search and queries of one store, wired together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from ricordo.errors import ScopeWidened
 from ricordo.index.backfill import VectorBackfill
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
-from ricordo.index.relations import Relating
+from ricordo.index.relations import PreparedWrite, Relating
 from ricordo.limits import MAX_GRAPHED_MEMORIES, MAX_RESULTS
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
@@ -245,6 +245,11 @@ class Recall:
             VectorBackfill(database, embedders, relating),
             QueryService(database, memories, policy),
         )
+
+    def prepare(self, user_id: str, texts: Iterable[str]) -> PreparedWrite:
+        """The vectors of what may be written. No transaction may be open."""
+        known = self.embedders.known_vectors(user_id, texts)
+        return PreparedWrite(known, self.relating.neighbours(user_id, known))
 
 
 def read_graph(

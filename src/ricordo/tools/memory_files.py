@@ -19,7 +19,6 @@ from ricordo.errors import (
     told_outside,
 )
 from ricordo.formation import agent_notes
-from ricordo.index.relations import Neighbours
 from ricordo.limits import (
     MAX_CONTENT_CHARS,
     MAX_FILE_RETRIES,
@@ -30,7 +29,6 @@ from ricordo.memories import additions, lifecycle
 from ricordo.memories.lifecycle import record_change
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
@@ -131,8 +129,9 @@ class FileMemories:
             source=Source.TOOL_CALL,
             pinned=True,  # a model relies on its files
         )
-        known, near = self._look_up(text)
-        with self.database.write(self._scope.user_id, known=known) as writing:
+        user_id = self._scope.user_id
+        known, near = self._user.recall.prepare(user_id, [text])
+        with self.database.write(user_id, known=known) as writing:
             self._check_free(writing, key)
             self._check_room(writing)
             added = additions.add_all(writing, self._scope, [draft], "create", adopts=False)[0]
@@ -263,8 +262,8 @@ class FileMemories:
     @retried
     def _put_text(self, read: Item, text: str, reason: str) -> None:
         """Raises Changed where the file is no longer as it was read."""
-        known, near = self._look_up(text)
         user_id = self._scope.user_id
+        known, near = self._user.recall.prepare(user_id, [text])
         with self.database.write(user_id, touching=[read.id], known=known) as writing:
             present = self._file(writing, read.key or "")
             if present is None or (present.id, present.updated_at) != (read.id, read.updated_at):
@@ -300,12 +299,6 @@ class FileMemories:
             new_ref=present.id,
             before={"content": present.content},
         )
-
-    def _look_up(self, text: str) -> tuple[KnownVectors, Neighbours]:
-        """Vectors and neighbours, computed before the transaction."""
-        recall, user_id = self._user.recall, self._scope.user_id
-        known = recall.embedders.known_vectors(user_id, [text])
-        return known, recall.relating.neighbours(user_id, known)
 
     def _check_free(self, view: View, key: str) -> None:
         self._scope.check_reaches([FILES_THEME])

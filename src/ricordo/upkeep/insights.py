@@ -22,11 +22,10 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import opposed, says_nothing_new, share_of_words
 from ricordo.formation.writing_rules import has_dangling_time, validated
-from ricordo.index.relations import Neighbours
+from ricordo.index.relations import PreparedWrite
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import KnownVectors
 from ricordo.model.filters import ItemFilter, Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
@@ -354,8 +353,7 @@ class _Insights:
     """What is to be written, with its vectors and neighbours."""
 
     filtered: FilteredInsights
-    known: KnownVectors
-    near: Neighbours
+    prepared: PreparedWrite
 
 
 def draw_insights(
@@ -384,9 +382,8 @@ def draw_insights(
         _log.warning("no insights for today: %s", in_log(problem))
         return _note_failure(database, user_id, material, problem)
     filtered = InsightFilter(database, recall, formation_policy).filter(user_id, observed, material)
-    known = recall.embedders.known_vectors(user_id, filtered.kept)
-    near = recall.relating.neighbours(user_id, known)
-    return _write(database, recall, user_id, material, _Insights(filtered, known, near))
+    drawn = _Insights(filtered, recall.prepare(user_id, filtered.kept))
+    return _write(database, recall, user_id, material, drawn)
 
 
 def _read_material(database: Database, user_id: str) -> InsightMaterial | str:
@@ -425,7 +422,7 @@ def _write(
 
     Nothing is stored if the material was changed or forgotten meanwhile.
     """
-    with database.write(user_id, known=drawn.known) as writing:
+    with database.write(user_id, known=drawn.prepared.known) as writing:
         if not _is_first_run(writing, material):
             return InsightReport(skipped=OVERTAKEN)
         kept, dropped = drawn.filtered.kept, list(drawn.filtered.dropped)
@@ -468,7 +465,7 @@ def _add(
         for one, draft in zip(added, drafts, strict=True)
         if one.is_new
     ]
-    recall.relating.note(writing, new, drawn.known, drawn.near)
+    recall.relating.note(writing, new, *drawn.prepared)
     return [item_id for item_id, _ in new]
 
 

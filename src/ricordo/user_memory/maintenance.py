@@ -102,8 +102,8 @@ class _FileWrites(MemoryOperations, are_public=False):
         Raises:
             Occupied: another memory of the theme has its key.
         """
-        known, near = self._look_up([content])
         user_id = self.scope.user_id
+        known, near = self.recall.prepare(user_id, [content])
         with self.database.write(user_id, touching=[old.id], known=known) as writing:
             present = _unchanged(writing, self.scope, old)
             if present is None:

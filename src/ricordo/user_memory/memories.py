@@ -9,7 +9,6 @@ from typing import Any
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
 from ricordo.formation import agent_notes
-from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, lifecycle, lookup, replacement
 from ricordo.memories.lifecycle import check_unchanged
 from ricordo.memories.replacement import read_lineage
@@ -90,44 +89,26 @@ class MemoryOperations(UserOperations):
 
     @retried
     def _write_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
-        known, near = self._look_up(draft.content for draft in drafts)
-        with self.database.write(self.scope.user_id, known=known) as writing:
+        texts = [draft.content for draft in drafts]
+        prepared = self.recall.prepare(self.scope.user_id, texts)
+        with self.database.write(self.scope.user_id, known=prepared.known) as writing:
             added = additions.add_all(writing, self.scope, drafts, reason)
-            if known.by_hash or any(one.updated for one in added):
-                self._relate(writing, list(zip(added, drafts, strict=True)), known, near)
+            self.recall.relating.written(writing, zip(added, texts, strict=True), prepared)
         return [
-            replace(one, embedding=_state(known, draft.content))
-            for one, draft in zip(added, drafts, strict=True)
+            replace(one, embedding=_state(prepared.known, text))
+            for one, text in zip(added, texts, strict=True)
         ]
-
-    def _relate(
-        self,
-        writing: WriteTransaction,
-        written: Sequence[tuple[Added, NewMemory]],
-        known: KnownVectors,
-        near: Neighbours,
-    ) -> None:
-        relating = self.recall.relating
-        hashed = [(one, text_hash(draft.content)) for one, draft in written]
-        new = [(one.id, digest) for one, digest in hashed if one.is_new]
-        changed = [(one.id, digest) for one, digest in hashed if one.updated]
-        relating.renew(writing, changed, known, near)
-        relating.note(writing, new, known, near)
 
     @retried
     def _replace(
         self, old_ids: Sequence[int], draft: NewMemory, event: Event, reason: str | None
     ) -> Added:
-        known, near = self._look_up([draft.content])
-        with self.database.write(self.scope.user_id, touching=old_ids, known=known) as writing:
+        user_id = self.scope.user_id
+        known, near = self.recall.prepare(user_id, [draft.content])
+        with self.database.write(user_id, touching=old_ids, known=known) as writing:
             added = replacement.replace_with(writing, self.scope, old_ids, draft, event, reason)
             self.recall.relating.note(writing, [(added.id, text_hash(draft.content))], known, near)
         return replace(added, embedding=_state(known, draft.content))
-
-    def _look_up(self, texts: Iterable[str]) -> tuple[KnownVectors, Neighbours]:
-        """What a write needs of vectors, found out before its transaction."""
-        known = self.recall.embedders.known_vectors(self.scope.user_id, texts)
-        return known, self.recall.relating.neighbours(self.scope.user_id, known)
 
     @implements(describe.get)
     def get(self, id: int, include_deleted: bool) -> Item:
