@@ -12,7 +12,6 @@ from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.home import FilesErasure
 from ricordo.files.mirror import MirrorFollower
-from ricordo.formation.activity import counters_of, daily_of
 from ricordo.index.rebuild import bring_up_to_date, rebuild
 from ricordo.jobs.runner import Background, JobRunner
 from ricordo.memories import erasure, lookup
@@ -30,6 +29,7 @@ from ricordo.operations import store as describe
 from ricordo.operations.operation import Operation
 from ricordo.providers.chat import test_model
 from ricordo.settings import Settings
+from ricordo.storage.activity import counters_of, daily_of
 from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users

@@ -72,9 +72,7 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
         themes, hashes = {stamped.effective_theme}, {content_hash(stamped.content)}
         if active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now):
             return None
-        waiting = consent.waiting_for(
-            writing.connection, scope.user_id, formation.policy, candidate, writing.now
-        )
+        waiting = consent.waiting_for(writing, formation.policy, candidate)
         assert waiting is not None
         if waiting.is_turned_down:
             return Proposed(

@@ -2,10 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
-
-import sqlalchemy as sa
 
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.schedule import FormationPolicy
@@ -15,6 +13,7 @@ from ricordo.formation.words import pattern, words
 from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import MemoryType, ProposalKind
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import open_proposals, rejected_since
 from ricordo.text.normalise import content_hash
 
@@ -35,7 +34,6 @@ _TOOLS = pattern("consent", "redirects tools", re.IGNORECASE)
 
 TONE: Final = "tone"
 GOALS: Final = "goals"
-BENIGN_FIELDS: Final[tuple[str, ...]] = (TONE, GOALS)
 
 _TONE_KEYS: Final = words("consent", "tone keys")
 _GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
@@ -119,11 +117,7 @@ class PendingConsent:
 
 
 def waiting_for(
-    connection: sa.Connection,
-    user_id: str,
-    policy: FormationPolicy,
-    candidate: Candidate,
-    now: datetime,
+    writing: WriteTransaction, policy: FormationPolicy, candidate: Candidate
 ) -> PendingConsent | None:
     """Why something has to wait; None if it may be stored at once.
 
@@ -145,6 +139,7 @@ def waiting_for(
     kind, fields = _kind_of(policy, candidate)
     if kind is None:
         return None
+    connection, user_id, now = writing.connection, writing.user_id, writing.now
     digest = content_hash(candidate.content)
     if digest in rejected_since(connection, user_id, {digest}, now - timedelta(days=REJECTED_DAYS)):
         return PendingConsent(kind, fields, is_turned_down=True)
@@ -164,14 +159,14 @@ def waiting_for(
 
 
 def settled_by(
-    connection: sa.Connection, user_id: str, candidate: Candidate, now: datetime
+    writing: WriteTransaction, candidate: Candidate
 ) -> tuple[list[StoredProposal], list[StoredProposal]]:
     """The open proposals that storing this settles: those that say the same, or answer the same
     question otherwise.
     """
     digest = content_hash(candidate.content)
     same, overtaken = [], []
-    for proposal in open_proposals(connection, user_id, now):
+    for proposal in open_proposals(writing.connection, writing.user_id, writing.now):
         if _says_the_same(proposal, candidate, digest):
             same.append(proposal)
         elif _answers_the_same(proposal, candidate):

@@ -261,9 +261,7 @@ class _Setter:
         """Store a field as a proposal if it needs consent, or to be said again; else None."""
         writing = self._writing
         candidate = screened_candidate(draft, value, self._turn_id or _NO_TURN)
-        waiting = waiting_for(
-            writing.connection, writing.user_id, self._policy, candidate, writing.now
-        )
+        waiting = waiting_for(writing, self._policy, candidate)
         if waiting is None:
             return None
         if waiting.is_turned_down:

@@ -1,7 +1,7 @@
 """Proposals: storing, deciding and expiring what waits for the user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -40,24 +40,8 @@ _STEP: Final = "consent"
 _PROPOSED: Final = "proposed"
 _REPEATED: Final = "heard"
 _FIELDS: Final = "fields"
-_DRAFTED: Final = (
-    "content",
-    "theme",
-    "type",
-    "key",
-    "importance",
-    "confidence",
-    "expires_at",
-    "source",
-    "source_context",
-    "thread_id",
-    "agent_id",
-    "message_id",
-    "actor_id",
-    "role",
-    "valid_from",
-    "tags",
-)
+_NOT_DRAFTED: Final = frozenset({"run_id", "pinned", "valid_to", "created_at"})
+_DRAFTED: Final = [one.name for one in fields(NewMemory) if one.name not in _NOT_DRAFTED]
 """The fields of the draft that a proposal stores."""
 
 
@@ -181,7 +165,7 @@ def settle_proposal(
 
 def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: int) -> None:
     """Close the open proposals that a stored memory settles."""
-    same, overtaken = settled_by(writing.connection, writing.user_id, candidate, writing.now)
+    same, overtaken = settled_by(writing, candidate)
     for proposal in same:
         settle_proposal(writing, proposal, ProposalState.APPROVED, item_id, said_again=True)
     for proposal in overtaken:

@@ -80,18 +80,12 @@ def plan_forming(writing: WriteTransaction, thread_id: str, when: datetime) -> N
 
 def plan_summary(writing: WriteTransaction) -> None:
     """Queue a new narrative of the writing user."""
-    writing.enqueue(
-        NewJob(
-            kind=SUMMARY_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
-        )
-    )
+    writing.enqueue(NewJob(kind=SUMMARY_JOB, user_id=writing.user_id, run_at=writing.now))
 
 
 def plan_lapsing(writing: WriteTransaction, when: datetime) -> None:
     """Queue closing the writing user's proposals that expire by then."""
-    writing.enqueue(
-        NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when, unique_key="", payload={})
-    )
+    writing.enqueue(NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when))
 
 
 def plan_what_ends(writing: WriteTransaction) -> None:
@@ -157,8 +151,8 @@ def _next_sweep(now: datetime, stale_after: timedelta, longest_silent: datetime 
 
 
 def _forming(user_id: str, thread_id: str, when: datetime) -> NewJob:
-    return NewJob(kind=FORM_JOB, user_id=user_id, run_at=when, unique_key=thread_id, payload={})
+    return NewJob(kind=FORM_JOB, user_id=user_id, run_at=when, unique_key=thread_id)
 
 
 def _sweep_at(when: datetime) -> NewJob:
-    return NewJob(kind=SWEEP_JOB, user_id=STORE_JOB_USER, run_at=when, unique_key="", payload={})
+    return NewJob(kind=SWEEP_JOB, user_id=STORE_JOB_USER, run_at=when)

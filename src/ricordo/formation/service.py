@@ -173,9 +173,7 @@ class DecisionWriter:
         may_write: bool,
     ) -> Decision:
         candidate = resolution.candidate
-        waiting = consent.waiting_for(
-            writing.connection, writing.user_id, self._policy, candidate, writing.now
-        )
+        waiting = consent.waiting_for(writing, self._policy, candidate)
         draft = draft_of(candidate, thread_id, writing.now)
         if waiting is not None and not waiting.is_ripe:
             return self._wait(writing, thread_id, resolution, draft, waiting)
@@ -193,9 +191,7 @@ class DecisionWriter:
     ) -> Decision:
         """Count what is repeated further on, so that the second time is the second."""
         candidate = resolution.candidate
-        waiting = consent.waiting_for(
-            writing.connection, writing.user_id, self._policy, candidate, writing.now
-        )
+        waiting = consent.waiting_for(writing, self._policy, candidate)
         if waiting is None or waiting.is_ripe:
             return decision_of(resolution)
         draft = draft_of(candidate, thread_id, writing.now)

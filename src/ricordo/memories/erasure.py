@@ -58,4 +58,4 @@ def scrub_now(database: Database, erased_at: datetime) -> bool:
 
 
 def _scrub_job(run_at: datetime) -> NewJob:
-    return NewJob(kind=SCRUB_JOB, user_id=STORE_JOB_USER, run_at=run_at, unique_key="", payload={})
+    return NewJob(kind=SCRUB_JOB, user_id=STORE_JOB_USER, run_at=run_at)

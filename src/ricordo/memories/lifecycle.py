@@ -117,9 +117,7 @@ def soft_delete(
 
 
 def plan_lifecycle(writing: WriteTransaction, user_id: str, when: datetime) -> None:
-    writing.enqueue(
-        NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
-    )
+    writing.enqueue(NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when))
 
 
 def expire_due(writing: WriteTransaction) -> int:

@@ -140,3 +140,51 @@ def percentile_ms(counts: Mapping[str, int], share: float) -> float | None:
                 break
         lower = upper
     return found
+
+
+_REPLACED: Final = (Action.UPDATE, Action.REPLACE, Action.UNLINK)
+_WRITTEN: Final = (Action.ADD, *_REPLACED)
+_DECISIONS: Final = {action.value: decisions_counter(action) for action in Action}
+_OF_MODELS: Final = (MODEL_CALLS, PROMPT_TOKENS, COMPLETION_TOKENS)
+COUNTED_BY_DAY: Final = (*_OF_MODELS, *_DECISIONS.values(), *BUCKETS)
+"""The counters that the activity of a day is made from."""
+
+
+def counters_from(memories: int, counts: Mapping[str, int], tokens_today: int) -> Counters:
+    """The counters and their rates, from daily sums."""
+    written = sum(counts.get(decisions_counter(action), 0) for action in _WRITTEN)
+    replaced = sum(counts.get(decisions_counter(action), 0) for action in _REPLACED)
+    known = counts.get(KNOWN_ALREADY, 0)
+    return Counters(
+        memory_total_count=memories,
+        memory_replacement_rate=_share(replaced, written),
+        memory_dedup_rate=_share(known, known + written),
+        retrieval_hit_rate=_share(counts.get(RECALLED_USED, 0), counts.get(RECALLED_SHOWN, 0)),
+        context_unsure_rate=_share(
+            counts.get(CONTEXTS_UNSURE, 0), counts.get(CONTEXTS_RECALLING, 0)
+        ),
+        tokens_today=tokens_today,
+        counts=without_buckets(counts),
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def day_from(day: str, added: int, counts: Mapping[str, int]) -> DayActivity:
+    return DayActivity(
+        day=day,
+        memories_added=added,
+        decisions={action: counts.get(name, 0) for action, name in _DECISIONS.items()},
+        model_calls=counts.get(MODEL_CALLS, 0),
+        prompt_tokens=counts.get(PROMPT_TOKENS, 0),
+        completion_tokens=counts.get(COMPLETION_TOKENS, 0),
+        recalls=recalls_in(counts),
+        recall_p50_ms=_rounded(percentile_ms(counts, 0.5)),
+        recall_p95_ms=_rounded(percentile_ms(counts, 0.95)),
+    )
+
+
+def _rounded(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else round(milliseconds, 2)

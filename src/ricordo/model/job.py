@@ -1,7 +1,7 @@
 """Jobs: background work as a durable row."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -26,8 +26,8 @@ class NewJob:
     kind: str
     user_id: str
     run_at: datetime
-    unique_key: str
-    payload: Mapping[str, Any]
+    unique_key: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

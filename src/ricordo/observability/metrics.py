@@ -13,7 +13,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from ricordo.errors import StorageError
-from ricordo.formation.activity import counters_from
 from ricordo.memory import Memory
 from ricordo.model.activity import (
     COMPLETION_TOKENS,
@@ -24,6 +23,7 @@ from ricordo.model.activity import (
     PROMPT_TOKENS,
     TOKENS,
     Counters,
+    counters_from,
     decisions_counter,
 )
 from ricordo.model.job import JobStats

@@ -2,18 +2,28 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.activity import ActivityEvent
+from ricordo.model.activity import (
+    COUNTED_BY_DAY,
+    TOKENS,
+    ActivityEvent,
+    Counters,
+    DayActivity,
+    counters_from,
+    day_from,
+)
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import EventStatus
-from ricordo.storage.database import WriteTransaction
+from ricordo.storage.database import Database, WriteTransaction
+from ricordo.storage.items import memories_by_day
 from ricordo.storage.paging import page_by_id
 from ricordo.storage.sql import PreparedStatement, stored_choice
-from ricordo.storage.tables import EVENT_IDS, events, tallies, users, without_user
+from ricordo.storage.tables import EVENT_IDS, events, items, tallies, users, without_user
+from ricordo.storage.where import active
 
 _EVENT_COLUMNS: Final = without_user(events)
 _EVENTS_CURSOR: Final = "events"
@@ -99,6 +109,30 @@ def daily_totals(
     for day, name, count in connection.execute(wanted):
         found.setdefault(day, {})[name] = int(count)
     return found
+
+
+def counters_of(database: Database, user_id: str | None, days: int | None) -> Counters:
+    """The counters of one user, or of all users, over the last days or all time."""
+    with database.read_all() if user_id is None else database.read(user_id) as view:
+        since = None if days is None else day_of(view.now - timedelta(days=days - 1))
+        counts = totals(view.connection, user_id, since)
+        today = totals(view.connection, user_id, day_of(view.now))
+        holding = active(view.now)
+        if user_id is not None:
+            holding &= items.c.user_id == user_id
+        counted = sa.select(sa.func.count()).select_from(items).where(holding)
+        total = view.connection.execute(counted).scalar_one()
+    return counters_from(total, counts, today.get(TOKENS, 0))
+
+
+def daily_of(database: Database, user_id: str | None, days: int) -> tuple[DayActivity, ...]:
+    """The last days of one user, or of all users; today (UTC) is last."""
+    with database.read_all() if user_id is None else database.read(user_id) as view:
+        today = view.now.astimezone(UTC).date()
+        dates = [(today - timedelta(days=days - 1 - past)).isoformat() for past in range(days)]
+        counts = daily_totals(view.connection, user_id, dates[0], dates[-1], COUNTED_BY_DAY)
+        added = memories_by_day(view.connection, user_id, dates)
+    return tuple(day_from(one, added.get(one, 0), counts.get(one, {})) for one in dates)
 
 
 def fold_tallies(writing: WriteTransaction, before_day: str, limit: int) -> int:

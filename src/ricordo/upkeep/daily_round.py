@@ -289,8 +289,7 @@ def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bo
     if _are_relations_due(writing, state):
         due[RELATE_JOB] = writing.now
     return [
-        NewJob(kind=kind, user_id=writing.user_id, run_at=run_at, unique_key="", payload={})
-        for kind, run_at in due.items()
+        NewJob(kind=kind, user_id=writing.user_id, run_at=run_at) for kind, run_at in due.items()
     ]
 
 

@@ -123,7 +123,7 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
             # once.
             is_missed = now - due[user_id] > _BETWEEN_PLANS
             run_at = now + slot_of(user_id) % _BETWEEN_PLANS if is_missed else now
-            job = NewJob(kind=ROUND_JOB, user_id=user_id, run_at=run_at, unique_key="", payload={})
+            job = NewJob(kind=ROUND_JOB, user_id=user_id, run_at=run_at)
             put_job(database.backend, connection, job, now)
     if new:
         database.on_job_queued()
@@ -146,7 +146,7 @@ def _already_planned(connection: sa.Connection, due: Mapping[str, datetime]) -> 
 
 @retried
 def _plan_at(database: Database, when: datetime) -> None:
-    job = NewJob(kind=PLAN_JOB, user_id=STORE_JOB_USER, run_at=when, unique_key="", payload={})
+    job = NewJob(kind=PLAN_JOB, user_id=STORE_JOB_USER, run_at=when)
     with database.transaction_for([STORE_JOB_USER]) as connection:
         put_job(database.backend, connection, job, database.clock())
     database.on_job_queued()

@@ -9,7 +9,6 @@ from ricordo.errors import Conflict, FilesUnavailable, InvalidValue, Occupied, R
 from ricordo.files.folder import UserFiles
 from ricordo.files.mirror import UserMirror
 from ricordo.files.mirror_text import ShownMemory
-from ricordo.formation.activity import counters_of, daily_of
 from ricordo.index import rebuild
 from ricordo.index.backfill import count_pending
 from ricordo.index.embedders import model_of
@@ -40,7 +39,7 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Source, Status
 from ricordo.operations import maintenance as describe
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, effective, test_embedder
-from ricordo.storage.activity import page_of_events
+from ricordo.storage.activity import counters_of, daily_of, page_of_events
 from ricordo.storage.database import WriteTransaction, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
