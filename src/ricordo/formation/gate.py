@@ -64,7 +64,6 @@ _JOINING_WORDS: Final = (
     "and|but|so|because|und|aber|also|y|e|pero|et|mais|mas|donc|dan|tapi|jadi|karena|"
     "그리고|但是|而且"
 )
-JOINING: Final = re.compile(rf"^(?:{_JOINING_WORDS})\b[\s,]*", re.IGNORECASE)
 _TAIL: Final = re.compile(
     rf"[\s,;:、，；：–—-]+(?:(?:{_JOINING_WORDS})[\s,]*)?$|[\s,;:、，；：–—-]+$", re.IGNORECASE
 )

@@ -44,12 +44,7 @@ _RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*
 _QUERY_LABEL = pattern("material", "query label")
 _ANSWER_LABEL = pattern("material", "answer label")
 
-# A line that claims to be from the system.
-_FORGED: Final = (
-    r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|"
-    r"システム)(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
-)
-_ATTACK = pattern("material", "attack", part="|".join(_FORGED))
+_ATTACK = pattern("material", "attack")
 
 _ORDERS: Final = alternatives("material", "orders")
 _ORDER_AT_START = lazy_pattern(_ORDERS)

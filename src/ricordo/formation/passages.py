@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ricordo import limits
@@ -32,6 +32,7 @@ from ricordo.text.pieces import first_piece
 from ricordo.text.secrets import secrets_in
 from ricordo.text.spans import (
     Paragraphs,
+    PlainView,
     Sentences,
     Span,
     blanked,
@@ -187,7 +188,7 @@ def _injected_cuts(view: str) -> Iterator[Span]:
 
 _BEGUN_CHARS: Final = 400
 _FOUND_IN_WHOLE: Final = 3  # of the following: what is between marks, which may be far apart
-# In order: each sees the text without the earlier cuts.
+# In order.
 _CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
     (Reason.RECALLED, fence_cuts),
     (Reason.CODE, code_cuts),
@@ -232,14 +233,7 @@ def both_ends(content: str) -> str:
     """
     if len(content) <= limits.MAX_READ_TURN_CHARS:
         return content
-    view = plain_view(content)
-    seen = view.text
-    cuts: list[VoicePart] = []
-    for reason, cutter in _CUTTERS[:_FOUND_IN_WHOLE]:
-        found = merged(cutter(seen))
-        cuts += [VoicePart(view.original(span), Voice.MATERIAL, reason) for span in found]
-        seen = blanked(seen, found) if found else seen
-    kept = "\n\n".join(content[start:end] for start, end in _kept(content, cuts))
+    kept = "\n\n".join(_left(content, _CUTTERS[:_FOUND_IN_WHOLE]))
     half = limits.MAX_READ_TURN_CHARS // 2
     if len(kept) <= 2 * half:
         return kept or "…"
@@ -250,29 +244,39 @@ def both_ends(content: str) -> str:
 
 def without_fenced(text: str) -> str:
     """The text without memories that ricordo recalled into it."""
-    view = plain_view(text)
-    cuts = [
-        VoicePart(view.original(span), Voice.MATERIAL, Reason.RECALLED)
-        for span in merged(fence_cuts(view.text))
-    ]
-    return "\n".join(text[start:end] for start, end in _kept(text, cuts))
+    return "\n".join(_left(text, [(Reason.RECALLED, fence_cuts)]))
+
+
+def _left(content: str, cutters: Iterable[tuple[Reason, Cutter]]) -> list[str]:
+    view = plain_view(content)
+    found, _ = _cut(view.text, cutters)
+    return [content[start:end] for start, end in _kept(content, _in_original(view, found))]
+
+
+def _cut(view: str, cutters: Iterable[tuple[Reason, Cutter]]) -> tuple[list[VoicePart], str]:
+    """The material, and the view without it. Each cutter sees it without the earlier cuts."""
+    found: list[VoicePart] = []
+    for reason, cutter in cutters:
+        cuts = merged(cutter(view))
+        found += [VoicePart(span, Voice.MATERIAL, reason) for span in cuts]
+        view = blanked(view, cuts) if cuts else view
+    return found, view
+
+
+def _in_original(view: PlainView, found: Iterable[VoicePart]) -> list[VoicePart]:
+    return [replace(part, span=view.original(part.span)) for part in found]
 
 
 def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[VoicePart]:
     """The parts of a text that are not certainly the speaker's own voice."""
     view = plain_view(content)
-    seen = view.text
-    found: list[VoicePart] = []
     cutters = (*_CUTTERS, (Reason.ORDER, order_cuts)) if is_from_tool else _CUTTERS
-    for reason, cutter in cutters:
-        cuts = merged(cutter(seen))
-        found += [VoicePart(span, Voice.MATERIAL, reason) for span in cuts]
-        seen = blanked(seen, cuts) if cuts else seen
+    found, seen = _cut(view.text, cutters)
     if is_from_user:
         if any(part.reason is Reason.ATTACK for part in found):
             found.append(VoicePart((0, len(seen)), Voice.UNSURE, Reason.ATTACK))
         found += parts(seen, view.text)
-    return [VoicePart(view.original(part.span), part.voice, part.reason) for part in found]
+    return _in_original(view, found)
 
 
 def _kept(content: str, found: Iterable[VoicePart]) -> list[Span]:

@@ -19,19 +19,10 @@ from ricordo.storage.formation import (
 from ricordo.storage.jobs import put_job
 
 FORM_JOB: Final = "form"
-"""The job that forms one conversation."""
-
 SWEEP_JOB: Final = "form-stale"
-"""The job that looks for unformed conversations."""
-
 SUMMARY_JOB: Final = "summarise"
-"""The job that renews the narrative of a user."""
-
 LAPSE_JOB: Final = "lapse-proposals"
-"""The job that closes expired proposals."""
-
-_LONGEST_DELAYS: Final = 6
-"""A conversation without pauses waits at most this many delays."""
+_LONGEST_DELAYS: Final = 6  # that a conversation without pauses waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

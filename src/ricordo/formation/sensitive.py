@@ -1,7 +1,7 @@
 """Which sensitive fields a statement touches, by its words and by the form of identifiers."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ricordo.formation.words import alternatives, listing, pattern, words
@@ -19,30 +19,14 @@ _ANY_ENDING: Final = "*"
 Span = tuple[int, int]
 """The indexes of the first word of a match and of the word after it."""
 
-_NAME: Final = pattern("sensitive", "name pattern")
 _HOME: Final = pattern("sensitive", "home pattern")
 _LIVING_SOFTWARE: Final = pattern("sensitive", "living software")
-_MOVED: Final = lazy_pattern(
-    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) (?:back |over |"
-    r"away |out |here )?(?:to|from) "
-)
+_MOVED: Final = pattern("sensitive", "moved")
 _NO_PLACE: Final = lazy_pattern(rf"(?:{alternatives('sensitive', 'not a place')})\b")
 _MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
 _VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
 _MOVED_HOME: Final = pattern("sensitive", "moved home")
 _MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
-_LANGUAGE: Final = pattern("sensitive", "language pattern")
-_PRONOUNS: Final = lazy_pattern(
-    r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
-)
-_INCOME: Final = pattern("sensitive", "income pattern")
-_FULL_DATE: Final = (
-    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
-    r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
-)
-_BIRTH: Final = pattern("sensitive", "birth pattern", full_date=_FULL_DATE)
-_SEEN_BY: Final = pattern("sensitive", "seen by")
 
 SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
     "preferred_name",
@@ -58,11 +42,6 @@ SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
 )
 
 _KEYS: Final = {field: words("sensitive", f"keys {field}") for field in SENSITIVE_FIELDS}
-_FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(field for field, names in _KEYS.items() if name in names)
-    for names in _KEYS.values()
-    for name in names
-}
 _OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
 _WORK_REACH_WORDS: Final = 8
 _TRADE_REACH_WORDS: Final = 2
@@ -138,20 +117,14 @@ def _names_home(plain: str, cased: str) -> bool:
     )
 
 
-def _finds(words: re.Pattern[str]) -> Callable[[str, str], bool]:
-    return lambda plain, _cased: words.search(plain) is not None
-
-
-PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
-    "preferred_name": _finds(_NAME),
-    "pronouns": _finds(_PRONOUNS),
-    "city": _names_home,
-    "language": _finds(_LANGUAGE),
-    "health": _finds(_SEEN_BY),
-    "money": _finds(_INCOME),
-    "identifiers": _finds(_BIRTH),
+_PATTERNS: Final = {
+    "preferred_name": pattern("sensitive", "name pattern"),
+    "pronouns": pattern("sensitive", "pronouns pattern"),
+    "language": pattern("sensitive", "language pattern"),
+    "health": pattern("sensitive", "seen by"),
+    "money": pattern("sensitive", "income pattern"),
+    "identifiers": pattern("sensitive", "birth pattern"),
 }
-"""By field: a test of a plain text and the same text with capitals."""
 _WORDS: Final = {field: Phrases(listing("sensitive", field)) for field in SENSITIVE_FIELDS}
 _HARMLESS: Final = {
     field: Phrases(listing("sensitive", f"harmless {field}")) for field in SENSITIVE_FIELDS
@@ -173,7 +146,7 @@ def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[
 def _fields_of_key(key: str, content: str) -> set[str]:
     plain = plain_text(key[:MAX_TURN_CHARS])
     head = re.sub(r"[\s.-]+", "_", plain.partition(":")[0].strip())
-    found = set(_FIELDS_OF_KEY.get(head, ()))
+    found = {field for field, names in _KEYS.items() if head in names}
     if not _PROGRAMMING.isdisjoint(words_of(plain_text(content[:MAX_TURN_CHARS]))):
         found.discard("language")
     return found | _fields_of_words(words_of(plain))
@@ -185,8 +158,9 @@ def _fields_of_text(text: str) -> set[str]:
     if not plain.isascii():
         found |= {field for field, said in _UNSPACED.items() if said.search(plain)}
     without_marks = fold_marks(text)
-    cased = " ".join(without_marks.split())
-    found |= {field for field, touches in PATTERNS.items() if touches(plain, cased)}
+    found |= {field for field, said in _PATTERNS.items() if said.search(plain)}
+    if _names_home(plain, " ".join(without_marks.split())):
+        found.add("city")
     if _STREET.search(without_marks):
         found |= {"identifiers", "city"}
     names_phone = _PHONE_WORD.search(without_marks) is not None

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from ricordo.formation.sensitive import plain_text, words_of
-from ricordo.formation.words import lines, pattern, phrases, words
+from ricordo.formation.words import lines, pattern, patterns, phrases, words
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
 from ricordo.text.normalise import canonical, lazy_pattern
@@ -60,19 +60,7 @@ AREAS: Final = phrases("places", "areas")
 CITIES: Final = phrases("places", "cities")
 """Some large cities: "bekerja di Jakarta" names a place, not an employer."""
 
-_ATTRIBUTES: Final = {
-    reason: pattern("statements", reason)
-    for reason in (
-        "another home",
-        "another employer",
-        "another job",
-        "another age",
-        "another birthday",
-        "another name",
-        "another favourite",
-        "another value",
-    )
-}
+_ATTRIBUTES: Final = patterns("statements", "another ")
 _SWITCHED: Final = pattern("statements", "switched")
 _CHOSEN: Final = pattern("statements", "chosen")
 _NOT_NAMES: Final = pattern("statements", "not names")

@@ -33,17 +33,20 @@ def listing(file: str, section: str) -> str:
     return _sections(file)[section].replace("\n", " ")
 
 
-def alternatives(file: str, section: str, **parts: str) -> str:
-    """What goes into a group of a regular expression; ``parts`` count as further sections."""
+def alternatives(file: str, section: str) -> str:
+    """What goes into a group of a regular expression."""
     text = _sections(file)[section].replace(" |\n", "|").replace(" | ", "|")
-    return _REFERENCE.sub(
-        lambda found: parts.get(found[1]) or alternatives(file, found[1], **parts), text
-    )
+    return _REFERENCE.sub(lambda found: alternatives(file, found[1]), text)
 
 
-def pattern(file: str, section: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
+def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:
     """A section as a pattern that is compiled on first use."""
-    return lazy_pattern(alternatives(file, section, **parts), flags)
+    return lazy_pattern(alternatives(file, section), flags)
+
+
+def patterns(file: str, start: str) -> dict[str, re.Pattern[str]]:
+    """Those of all sections whose titles begin so, in order."""
+    return {title: pattern(file, title) for title in _sections(file) if title.startswith(start)}
 
 
 @cache

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ricordo.formation.words import alternatives, pattern, words
+from ricordo.formation.words import alternatives, lines, pattern, words
 
 BASE_FORMS: Final = words("forms", "base forms")
 _PAST_FORMS: Final = words("forms", "past forms")
@@ -21,27 +21,6 @@ _ENGLISH_TAIL = re.compile(
     r"[,\s]+(?:btw|by the way|lol|haha|though|tho|fyi|you know|to be honest|tbh)(?=[.!]*$)",
     re.IGNORECASE,
 )
-_ENGLISH_SPELLINGS: Final = tuple(
-    (re.compile(rf"\b{pattern}(?![\w'])", re.IGNORECASE), full)
-    for pattern, full in (
-        (r"(?:i'm|im|i am)", "I am"),
-        (r"(?:i've|ive|i have)(?: got)?", "I have"),
-        (r"we're", "we are"),
-        (r"we've(?: got)?", "we have"),
-        (r"i'll", "I will"),
-        (r"(?:don't|dont)", "do not"),
-        (r"(?:can't|cant|can not)", "cannot"),
-        (r"(?:doesn't|doesnt)", "does not"),
-        (r"(?:isn't|isnt)", "is not"),
-        (r"(?:aren't|arent)", "are not"),
-        (r"gonna", "going to"),
-        (r"wanna", "want to"),
-        (r"name's", "name is"),
-        (r"birthday's", "birthday is"),
-        (r"you're", "you are"),
-        (r"(?:favorite|fav|fave)", "favourite"),
-    )
-)
 _SMALL_I = re.compile(r"\bi(?= )")
 _TOKENS = re.compile(r"[\w'-]+|[^\w\s']+|\s+|'")
 _REPLACED: Final = {"my": "User's", "me": "User", "mine": "User's"}
@@ -50,19 +29,7 @@ _SECOND_VERB = re.compile(
 )
 
 _INDONESIAN_LEAD = pattern("forms", "indonesian lead", re.IGNORECASE)
-_INDONESIAN_SPELLINGS: Final = tuple(
-    (re.compile(rf"\b{pattern}\b", re.IGNORECASE), full)
-    for pattern, full in (
-        (r"(?:aku|gue|gua|gw|sy|ane|saya)", "saya"),
-        (r"(?:nggak|ngga|enggak|gak|ga|gk|tdk|ndak|kagak|kaga)", "tidak"),
-        (rf"({'|'.join(sorted(words('forms', 'owned')))})ku", r"\1 saya"),
-        (r"(?:skrg|skrng|skg)", "sekarang"),
-        (r"(?:udah|udh|sdh|dah|telah)", "sudah"),
-        (r"yg", "yang"),
-        (r"dgn", "dengan"),
-        (r"(?:pengen|pingin|kepengen|pengin)", "ingin"),
-    )
-)
+_OWNED = re.compile(rf"\b({'|'.join(sorted(words('forms', 'owned')))})ku\b", re.IGNORECASE)
 _INDONESIAN_ADVERBS = re.compile(
     rf"^saya(?: {alternatives('forms', 'indonesian adverb')}){{1,3}}(?= )", re.IGNORECASE
 )
@@ -71,6 +38,16 @@ _SUFFIX = re.compile(r"\b\w{3,}ku\b", re.IGNORECASE)
 _NO_SUFFIX: Final = words("forms", "no suffix")
 _POSSESSIVE = re.compile(r"\b\w{3,}(?:mu|nya)\b", re.IGNORECASE)
 _NO_POSSESSIVE: Final = words("forms", "no possessive")
+
+
+def _spellings(section: str, end: str) -> list[tuple[re.Pattern[str], str]]:
+    """What is written for each full spelling."""
+    rows = (row.split(" = ") for row in lines("forms", section))
+    return [(re.compile(rf"\b(?:{written}){end}", re.IGNORECASE), full) for full, written in rows]
+
+
+_ENGLISH_SPELLINGS: Final = _spellings("english spellings", r"(?![\w'])")
+_INDONESIAN_SPELLINGS: Final = _spellings("indonesian spellings", r"\b")
 
 
 def capitalised(text: str) -> str:
@@ -159,6 +136,7 @@ def indonesian_in_third_person(text: str) -> str | None:
     flat = flat[lead.end() :] if lead else flat
     for spelling, full in _INDONESIAN_SPELLINGS:
         flat = spelling.sub(full, flat)
+    flat = _OWNED.sub(r"\1 saya", flat)
     turned = _SELF.sub("pengguna", _INDONESIAN_ADVERBS.sub("saya", flat))
     owned = (word.group().lower() for word in _SUFFIX.finditer(turned))
     if any(word not in _NO_SUFFIX for word in owned):
