@@ -3,6 +3,7 @@
 import argparse
 
 from bench import (
+    aliases,
     backup,
     cold,
     conversation,
@@ -37,6 +38,7 @@ def main() -> None:
     peers.register(kinds)
     peers_formation.register(kinds)
     report.register(kinds)
+    aliases.register(kinds)
     attack.register(kinds)
     backup.register(kinds)
     cold.register(kinds)

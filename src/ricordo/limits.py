@@ -40,6 +40,7 @@ MAX_MERGED_ITEMS: Final = 20
 MAX_PREDECESSORS: Final = 50  # the latest whose place a memory took, that its lineage names
 DEFAULT_GRAPH_MEMORIES: Final = 40
 MAX_GRAPH_MEMORIES: Final = 200  # that one graph of relations shows
+MAX_MENTIONS: Final = 200  # of one person or thing, among which the nearest are related
 MAX_GRAPHED_MEMORIES: Final = 1_000  # the latest ones, whose relations a graph is made from
 MAX_LINKS_PER_MEMORY: Final = 1_000  # accepted and offered
 MAX_OFFERS_PER_VIEWER: Final = 200  # memories of others that wait for one user

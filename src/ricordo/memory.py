@@ -133,6 +133,7 @@ class Memory:
                     user_id=user_id, erased_at=self.database.clock(), removed={}, scrubbed=False
                 )
             self.recall.indexes.forget(user_id)
+            self.recall.names.forget(user_id)
             removed = files.remove()
         return replace(receipt, removed={**receipt.removed, "files": removed})
 

@@ -145,8 +145,8 @@ class StoreSettings(BaseModel):
     ranking_off: str = Field(
         default="",
         description="Parts of the ranking to leave out, with commas: semantic, lexical, names,"
-        " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy,"
-        " exact, learned.",
+        " aliases, window, actor, date, thread, role, recency, importance, confidence, relations,"
+        " fuzzy, exact, learned.",
     )
     reranked: int = Field(
         default=8,

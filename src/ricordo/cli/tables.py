@@ -197,6 +197,7 @@ related_table = table(
     {
         "ID": "id",
         "Similarity": lambda one: f"{one.similarity:.2f}",
+        "Both name": lambda one: ", ".join(one.names),
         "Theme": "theme",
         "Type": "type",
         "Memory": short("content"),

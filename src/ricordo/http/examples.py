@@ -111,10 +111,11 @@ RELATED: Final[dict[str, Any]] = {
     "type": "preference",
     "content": "Likes green tea best",
     "similarity": 0.78,
+    "names": [],
 }
 GRAPH: Final[dict[str, Any]] = {
     "memories": [ITEM, {**ITEM, "id": 9, "content": "Likes green tea best"}],
-    "relations": [{"one": 7, "other": 9, "similarity": 0.78}],
+    "relations": [{"one": 7, "other": 9, "similarity": 0.78, "names": []}],
     "more": False,
 }
 LINK: Final[dict[str, Any]] = {

@@ -71,6 +71,10 @@ class LruCache(Generic[Key, Value]):
             if len(self._values) > self._size:
                 self._values.popitem(last=False)
 
+    def drop(self, key: Key) -> None:
+        with self._lock:
+            self._values.pop(key, None)
+
 
 class _CachedIndex:
     """An index, and the position it is a copy of."""

@@ -31,13 +31,14 @@ class QueryVector:
     """The vector of a query and its model.
 
     Without a ``vector`` the search uses words only; ``problem`` then says why, unless embeddings
-    are off.
+    are off. ``others`` are those of the same query with other names.
     """
 
     model: VectorModel | None = None
     vector: Row | None = None
     problem: str | None = None
     embed_ms: float = 0.0
+    others: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +118,25 @@ class Embedders:
             return ChosenEmbedder(None, None, _one_line(problem))
         return ChosenEmbedder(embedder, model, None)
 
-    def query_vector(self, chosen: ChosenEmbedder, text: str) -> QueryVector:
-        """The vector of a query or the problem; never raises."""
+    def query_vector(
+        self, chosen: ChosenEmbedder, text: str, variants: Sequence[str] = ()
+    ) -> QueryVector:
+        """The vector of a query, and of its variants, or the problem; never raises."""
         if chosen.embedder is None:
             return QueryVector(None, problem=chosen.problem)
         started = time.perf_counter()
         vector: Row | None = None
+        others: Sequence[Row] = ()
         problem = None
         try:
-            vector = self._vectors(
-                chosen.embedder, [text], deadline_seconds=self._deadline_seconds
-            )[0]
+            vector, *others = self._vectors(
+                chosen.embedder, [text, *variants], deadline_seconds=self._deadline_seconds
+            )
         except (EmbeddingError, InvalidInput) as error:
             problem = _one_line(error)
             _log.warning("no vector for a question: %s", in_log(error))
         spent = (time.perf_counter() - started) * 1000
-        return QueryVector(chosen.model, vector, problem, spent)
+        return QueryVector(chosen.model, vector, problem, spent, tuple(others))
 
     def known_vectors(self, user_id: str, texts: Iterable[str]) -> KnownVectors:
         """Vectors before a write: computed locally, or of the same texts before.

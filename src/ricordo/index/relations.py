@@ -1,21 +1,35 @@
-"""Relations: finds the memories similar to a new one."""
+"""Relations: finds the memories similar to a new one, and those that mention the same people."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
 from ricordo.index.cache import IndexCache
 from ricordo.index.user_index import UserIndex, best_rows
+from ricordo.limits import MAX_MENTIONS
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.item import Added
 from ricordo.model.vocabulary import Status
+from ricordo.recall.ranking import KNOWN_LANGUAGES, OUR_MODEL
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
-from ricordo.storage.relations import Relation, add_relations, remove_relations
-from ricordo.storage.search_rows import text_hash
-from ricordo.storage.sql import Matrix, Row, among, bound_list
+from ricordo.storage.items import active
+from ricordo.storage.relations import Pair, Relation, add_relations, remove_relations
+from ricordo.storage.search_rows import text_hash, texts_with_vectors
+from ricordo.storage.sql import (
+    Condition,
+    Matrix,
+    PreparedStatement,
+    Row,
+    Words,
+    among,
+    bound_list,
+    matrix_of,
+)
 from ricordo.storage.tables import ITEMS, item_index, items
+from ricordo.text.languages import guess
+from ricordo.text.names import Entity, Names
 
 Near = list[tuple[int, float]]
 """Ids with cosines."""
@@ -35,6 +49,25 @@ _OVERSAMPLING: Final = 4  # some of the nearest may be archived or deleted
 _BLOCK_TEXTS: Final = 32  # texts compared at once, which bounds the memory that it takes
 _DATABASE_TEXTS: Final = 20
 """The maximum of new texts compared inside the database, which is slow. Upkeep relates the rest."""
+
+
+_MOST_HAVING: Final = 10_000
+_DIGITS: Final = 6  # of a cosine: the last ones depend on how many are compared
+
+
+_contents: Final = PreparedStatement(
+    sa.select(items.c.id, items.c.content).where(
+        items.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(items.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
+
+
+class Shared(NamedTuple):
+    """What two memories that mention the same have in common."""
+
+    similarity: float
+    names: tuple[str, ...]
 
 
 class Relating:
@@ -82,7 +115,11 @@ class Relating:
     ) -> None:
         """Relate new memories (id, text hash) to their neighbours and each other."""
         new = {item_id: digest for item_id, digest in written if digest in known.by_hash}
-        if not new or not self.per_memory:
+        if not new or not self.per_memory or known.model is None:
+            return
+        told = comparable_ids(writing.connection, writing.user_id, known.model, new)
+        new = {item_id: digest for item_id, digest in new.items() if item_id in told}
+        if not new:
             return
         active = _active_among(writing, {one for found in near.values() for one, _ in found})
         ids = list(new)
@@ -110,6 +147,53 @@ class Relating:
         if listed:
             remove_relations(writing, [item_id for item_id, _ in listed])
             self.note(writing, listed, known, near)
+
+    def by_name(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        names: Names,
+        whom: Iterable[Entity],
+        themes: Collection[str] | None,
+        ids: Collection[int] = (),
+    ) -> dict[Pair, Shared]:
+        """Memories that mention the same one, each with those that are nearest to it.
+
+        Found when they are asked for, because who is who may change with every memory. Of one who
+        is mentioned often, the latest are compared, and ``ids``.
+        """
+        where = active(user_id, view.now)
+        if themes is not None:
+            where = sa.and_(where, items.c.theme.in_(sorted(themes)))
+        found: dict[Pair, Shared] = {}
+        for entity in whom if self.per_memory else ():
+            having = self._having(view, user_id, names.spellings(entity), where)
+            latest = {*having[:MAX_MENTIONS], *set(having).intersection(ids)}
+            rows = [
+                row
+                for row in texts_with_vectors(view.connection, user_id, latest)
+                if any(one.entity == entity for one in names.mentioned(row.content))
+            ]
+            cosines = _cosines(view.connection, rows)
+            members = np.array([row.id for row in rows])
+            for place, row in enumerate(rows):
+                order = np.lexsort((-members, -cosines[place]))
+                for other in order[order != place][: self.per_memory].tolist():
+                    pair = min(row.id, rows[other].id), max(row.id, rows[other].id)
+                    before = found.get(pair, Shared(0.0, ())).names
+                    named = dict.fromkeys((*before, entity.names[0]))
+                    found[pair] = Shared(float(cosines[place, other]), tuple(named))
+        return found
+
+    def _having(
+        self, view: ReadTransaction, user_id: str, spellings: Iterable[str], where: Condition
+    ) -> list[int]:
+        """The memories with one of these words, the latest first."""
+        terms = {term for one in spellings for term in self._database.analyser.query_terms(one)}
+        found = self._database.backend.search.matches(
+            view.connection, ITEMS, [user_id], sorted(terms), where, _MOST_HAVING
+        )
+        return sorted(found.terms_by_id, reverse=True)
 
     def _in_index(self, user_index: UserIndex, vectors: Matrix) -> list[Near]:
         usable = user_index.alive & user_index.with_vector
@@ -147,6 +231,30 @@ class Relating:
                 )
             found.append([pair for pair in near if pair[1] >= self.link_min])
         return found
+
+
+def comparable_ids(
+    connection: sa.Connection, user_id: str, model: VectorModel, ids: Collection[int]
+) -> set[int]:
+    """Memories whose vectors tell what they are about.
+
+    Ours were learned from English: of another language all texts are about equally near.
+    """
+    if not model.model.startswith(OUR_MODEL):
+        return set(ids)
+    rows = _contents.run(connection, {"user_id": user_id, "ids": sorted(ids)})
+    return {row[0] for row in rows if guess(row[1]) in KNOWN_LANGUAGES}
+
+
+def _cosines(connection: sa.Connection, rows: Sequence[Any]) -> Matrix:
+    """How near each is to each; 0 where that cannot be said."""
+    cosines = np.zeros((len(rows), len(rows)), np.float32)
+    for made_by in {row[2:5] for row in rows if row.vector is not None}:
+        places = [place for place, row in enumerate(rows) if row.vector and row[2:5] == made_by]
+        vectors = matrix_of(connection, [rows[place].vector for place in places])
+        near = np.clip(np.round(vectors @ vectors.T, _DIGITS), 0.0, 1.0)
+        cosines[np.ix_(places, places)] = near
+    return cosines
 
 
 def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:

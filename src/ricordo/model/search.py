@@ -133,13 +133,14 @@ class SearchResults(Record, Generic[Found]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related(Record):
-    """A memory related to another one."""
+    """A memory related to another one. ``names`` are of those whom both mention."""
 
     id: int
     theme: str
     type: MemoryType
     content: str
     similarity: float
+    names: tuple[str, ...] = ()
 
 
 QUERY_FILTERS: Final = frozenset(
@@ -243,11 +244,14 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True)
 class RelationEdge(Record):
-    """Two related memories, the lower id first, and their similarity."""
+    """Two related memories, the lower id first, their similarity, and the ``names`` of those whom
+    both mention.
+    """
 
     one: int
     other: int
     similarity: float
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

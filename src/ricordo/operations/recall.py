@@ -111,7 +111,8 @@ def search(
 
 @memory("GET /v1/memories/{id}/related related_memories", within_categories=True)
 def related(id: MemoryId, *, limit: ResultLimit = limits.DEFAULT_RESULTS) -> tuple[Related, ...]:
-    """The memories that are about the same as one, the most similar first.
+    """The memories that are about the same as one, or about the same people and things, the most
+    similar first. ``names`` says whom both mention.
 
     Raises:
         MemoryNotFound: there is no such memory, or it is another user's.
@@ -130,7 +131,8 @@ def relation_graph(
 ) -> RelationGraph:
     """The most connected memories of a theme, or of all, and the relations among them.
 
-    Only active memories of this user's own that are related to another one shown. Of a theme
+    Only active memories of this user's own that are related to another one shown: that are about
+    the same, or mention the same people and things (``names``). Of a theme
     with more than 1,000 memories the latest 1,000 are looked at, with what they were related to
     when they were noted.
 

@@ -7,7 +7,7 @@ says where to look first.
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, compress, islice
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from ricordo.storage.search_rows import count_indexed, linked_index
 from ricordo.storage.sql import Condition, Row, among, bound_list
 from ricordo.storage.tables import PIECES, TURNS, Indexed
 from ricordo.storage.threads import has_pieces, turns_of_pieces
+from ricordo.text.names import NOBODY, Asked
 from ricordo.text.normalise import is_identifier
 from ricordo.text.trigrams import similar_terms
 
@@ -51,12 +52,23 @@ _ids = bound_list("candidate_ids", sa.BigInteger())
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, with the people it names if those may be speakers."""
+    """A query, with the people it names if those may be speakers.
+
+    ``alias_terms`` are terms of other names of whom it mentions, each with the terms of the query
+    that it stands for.
+    """
 
     text: str
     terms: Sequence[str]
     embedding: QueryVector
     people: Sequence[str] = ()
+    asked: Asked = NOBODY
+    alias_terms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def meant(self) -> dict[str, float]:
+        """The terms to search, with their certainty."""
+        return dict.fromkeys([*self.terms, *self.alias_terms], 1.0)
 
     @property
     def exact_terms(self) -> Sequence[str]:
@@ -135,38 +147,42 @@ class TermWeights:
         rare = [term for term in question.exact_terms if 0 < frequency.get(term, 0) <= most]
         return cls(
             weights,
-            _shares(question.terms, meant, documents, frequency),
+            _shares(question, meant, documents, frequency),
             rare if ranking.uses("exact") else [],
         )
 
 
 def _shares(
-    terms: Sequence[str], meant: Mapping[str, float], documents: int, frequency: Mapping[str, int]
+    question: Question, meant: Mapping[str, float], documents: int, frequency: Mapping[str, int]
 ) -> dict[str, float]:
     """The share of each term in the query.
 
     Unknown words count as well, or common words would seem to answer a query about something
-    unknown. Similar terms replace them by their similarity.
+    unknown. Similar terms replace them by their similarity. Another name has the share of the one
+    it stands for.
     """
-    counts = {term: frequency.get(term, 0) for term in terms}
+    counts = {term: frequency.get(term, 0) for term in question.terms}
     worth = {term: rarity(max(documents, count), count) for term, count in counts.items()}
     whole = sum(worth.values())
     if whole <= 0:
         return {}
     shares = {term: weight / whole for term, weight in worth.items()}
-    guesses = [term for term in meant if term not in worth]
+    aliases = {
+        alias: sum(shares[term] for term in named) for alias, named in question.alias_terms.items()
+    }
+    guesses = [term for term in meant if term not in worth and term not in aliases]
     unknown = sum(shares[term] for term, count in counts.items() if not count)
-    return shares | {guess: meant[guess] * unknown / len(guesses) for guess in guesses}
+    return shares | aliases | {guess: meant[guess] * unknown / len(guesses) for guess in guesses}
 
 
 def _with_guesses(
-    terms: Sequence[str], unknown: Sequence[str], vocabulary: Iterable[str]
+    meant: Mapping[str, float], unknown: Sequence[str], vocabulary: Iterable[str]
 ) -> dict[str, float]:
     """The terms with their certainty, and terms similar to unknown ones.
 
     An unknown word may be mistyped or truncated.
     """
-    meant = dict.fromkeys(terms, 1.0)
+    meant = dict(meant)
     known = set(vocabulary)
     for term in unknown:
         for guess, similarity in similar_terms(
@@ -187,13 +203,12 @@ def index_terms(
     def count(term: str) -> int:
         return sum(user_index.frequency(term) for user_index in indexes)
 
-    terms = question.terms
-    meant = dict.fromkeys(terms, 1.0)
-    frequency = {term: count(term) for term in terms}
-    unknown = [term for term in terms if not frequency[term]]
+    meant = question.meant
+    frequency = {term: count(term) for term in meant}
+    unknown = [term for term in question.terms if not frequency[term]]
     if unknown and _guesses(ranking) and sum(frequency.values()) < limit:
         vocabulary = chain.from_iterable(user_index.vocabulary for user_index in indexes)
-        meant = _with_guesses(terms, unknown, vocabulary)
+        meant = _with_guesses(meant, unknown, vocabulary)
         frequency = {term: count(term) for term in meant}
     documents = sum(user_index.size for user_index in indexes)
     return TermWeights.of(ranking, question, meant, documents, frequency)
@@ -291,6 +306,9 @@ class CandidateSource:
         for user_index in indexes:
             comparable = user_index.alive & user_index.with_vector
             near: Scores | None = user_index.cosines(vector)
+            for other in question.embedding.others:
+                also = user_index.cosines(other)
+                near = also if near is None or also is None else np.maximum(near, also)
             if near is None:  # of another width
                 near, comparable = np.zeros(user_index.rows), np.zeros(user_index.rows, np.bool_)
             alone.append(np.where(comparable, near, NOT_COMPARED))
@@ -350,6 +368,9 @@ class CandidateSource:
         lacks_vectors = False
         if self._ranking.uses("semantic") and meant.vector is not None and meant.model is not None:
             near = self._nearest(connection, searched, meant.model, meant.vector)
+            for other in meant.others:
+                further = self._nearest(connection, searched, meant.model, other)
+                near |= {one: max(value, near.get(one, -1.0)) for one, value in further.items()}
             lacks_vectors = not near
         found = sorted({*words, *near})
         sources = _sources(connection, searched, found)
@@ -419,17 +440,16 @@ class CandidateSource:
                 whole = Matches({**whole.terms_by_id, **further}, whole.frequency)
             return _with_shared(whole, terms, shared)
 
-        terms = question.terms
-        meant = dict.fromkeys(terms, 1.0)
-        matches = matching(terms)
-        unknown = [term for term in terms if not matches.frequency.get(term)]
+        meant = question.meant
+        matches = matching(list(meant))
+        unknown = [term for term in question.terms if not matches.frequency.get(term)]
         too_few = len(matches.terms_by_id) < self._ranking.candidates
         if unknown and _guesses(self._ranking) and too_few:
             vocabulary = chain(
                 *(self._search.vocabulary(connection, searched.kind, o) for o in searched.owners),
                 *(words.split() for words in shared.values()),
             )
-            meant = _with_guesses(terms, unknown, vocabulary)
+            meant = _with_guesses(meant, unknown, vocabulary)
             matches = matching(list(meant))
         counts = (count_indexed(connection, searched.kind, owner) for owner in searched.owners)
         documents = sum(counts) + len(shared)

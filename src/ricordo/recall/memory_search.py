@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
+from ricordo.index.names import UserNames
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.proposal import other_owner
@@ -70,10 +71,11 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         database: Database,
         embedders: Embedders,
         indexes: IndexCache,
+        names: UserNames,
         ranking: Ranking,
         accesses: AccessCounter,
     ) -> None:
-        super().__init__(database, embedders, indexes, ranking)
+        super().__init__(database, embedders, indexes, names, ranking)
         self._accesses = accesses
 
     def answer(
@@ -105,6 +107,9 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
     def _audience(self, view: ReadTransaction, user_id: str) -> Audience:
         global_until = self._database.policy.global_until
         return audience_of(view.connection, user_id, global_until, view.now)
+
+    def _themes(self, wanted: ItemFilter) -> Sequence[str] | None:
+        return wanted.theme
 
     def _searched(self, view: ReadTransaction, user_id: str, wanted: ItemFilter) -> SearchedRows:
         audience = self._audience(view, user_id)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
+from ricordo.index.names import UserNames
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.search import Hit, SearchResults, Signals
@@ -22,6 +23,7 @@ from ricordo.recall.candidates import (
     SearchedRows,
 )
 from ricordo.recall.ranking import (
+    KNOWN_LANGUAGES,
     LEAST_LIKELY,
     OUR_MODEL,
     SCORE_DIGITS,
@@ -38,6 +40,7 @@ from ricordo.recall.reranker import Line, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
 from ricordo.text.languages import guess
+from ricordo.text.names import NOBODY, Asked
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
@@ -53,7 +56,6 @@ Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
 _WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
-_KNOWN_LANGUAGES: Final = ("en", None)
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
 
@@ -130,11 +132,17 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     """What the sum of signals and boosts cannot exceed; scores that were not learned are shares."""
 
     def __init__(
-        self, database: Database, embedders: Embedders, indexes: IndexCache, ranking: Ranking
+        self,
+        database: Database,
+        embedders: Embedders,
+        indexes: IndexCache,
+        names: UserNames,
+        ranking: Ranking,
     ) -> None:
         self._database = database
         self._embedders = embedders
         self._indexes = indexes
+        self._names = names
         self._ranking = ranking
         self._candidates = CandidateSource(database.backend, indexes, ranking)
 
@@ -155,7 +163,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         started = time.perf_counter()
         answer = self.answer(user_id, query, limit, wanted, threshold)
         question = answer.question
-        snippets = Snippets(() if question is None else question.terms, self._database.analyser)
+        snippets = Snippets(
+            () if question is None else list(question.meant), self._database.analyser
+        )
         hits = []
         for place, item in enumerate(answer.items):
             one = answer.ranked[place] if answer.ranked else None
@@ -198,7 +208,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         model = None if question is None else question.embedding.model
         if question is None or model is None or not model.model.startswith(OUR_MODEL):
             return True
-        if guess(question.text) not in _KNOWN_LANGUAGES:
+        if guess(question.text) not in KNOWN_LANGUAGES:
             return True
         return any(
             one.confidence >= LEAST_LIKELY
@@ -222,15 +232,17 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
-            people = named_people(query, self._speakers(view, user_id, chosen.model))
-        embedded = query
+            asked = self._asked(view, user_id, query, wanted)
+            named = " | ".join([query, *asked.variants])
+            people = named_people(named, self._speakers(view, user_id, chosen.model))
+        embedded = [query, *asked.variants]
         if people and self._ranking.uses("names"):
             # The vector of a name would favour what addresses that person.
-            embedded = without_people(query, people)
+            embedded = [without_people(text, people) for text in embedded]
         # Outside of any transaction: it may take until the deadline.
-        embedding = self._embedders.query_vector(chosen, embedded)
+        embedding = self._embedders.query_vector(chosen, embedded[0], embedded[1:])
         terms = self._database.analyser.query_terms(query)
-        question = Question(query, terms, embedding, people)
+        question = Question(query, terms, embedding, people, asked, self._alias_terms(asked, terms))
         with self._database.read(user_id) as view:
             searched = self._searched(view, user_id, wanted)
             if within is not None:
@@ -241,7 +253,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 view, user_id, question, found, max(limit, again), None if again else threshold
             )
             items = self._read(view, user_id, best)
-            lines = self._lines(view, user_id, question, best[:again], items)
+            lines = [
+                line._replace(text=asked.reworded(line.text))
+                for line in self._lines(view, user_id, question, best[:again], items)
+            ]
         if lines:
             best, items = self._reread(question, best, items, lines)
         kept = [
@@ -259,7 +274,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 
     def _can_reread(self, question: Question, found: Candidates) -> bool:
         """The second reader knows English."""
-        return self._is_learned(question, found) and guess(question.text) in _KNOWN_LANGUAGES
+        return self._is_learned(question, found) and guess(question.text) in KNOWN_LANGUAGES
 
     def _reread(
         self,
@@ -360,7 +375,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     def _explain(self, one: Ranked, answer: SearchAnswer[Found]) -> dict[str, Any]:
         evidence = {"coverage": one.coverage, "exact": one.exact}
         learned = {} if one.learned is None else {"learned": _shown(one.learned)}
+        aliases = [] if answer.question is None else answer.question.asked.aliases
         return {
+            **({"aliases": aliases} if aliases else {}),
             **{name: _shown(part) for name, part in (self._parts(one) | evidence).items()},
             "terms": {term: _shown(weight) for term, weight in answer.weights.items()},
             "fused": _shown(one.fused),
@@ -368,6 +385,25 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             "weighed": _shown(one.weighed),
             **learned,
         }
+
+    def _asked(self, view: ReadTransaction, user_id: str, query: str, wanted: Wanted) -> Asked:
+        if not self._ranking.uses("aliases"):
+            return NOBODY
+        return self._names.of(view, user_id, self._themes(wanted)).asked(query)
+
+    def _alias_terms(self, asked: Asked, terms: Sequence[str]) -> dict[str, list[str]]:
+        of = self._database.analyser.query_terms
+        return {
+            term: [known for known in of(asked.text[one.start : one.end]) if known in terms]
+            for one in asked.mentions
+            for word in asked.words(one)
+            for term in of(word)
+            if term not in terms
+        }
+
+    def _themes(self, wanted: Wanted) -> Sequence[str] | None:
+        """The themes that are searched; None for all."""
+        return None
 
     def _speakers(
         self, view: ReadTransaction, user_id: str, model: VectorModel | None

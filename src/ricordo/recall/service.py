@@ -1,7 +1,7 @@
 """Search and queries of one store, wired together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,8 +11,9 @@ from ricordo.errors import ScopeWidened
 from ricordo.index.backfill import VectorBackfill
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
-from ricordo.index.relations import PreparedWrite, Relating
-from ricordo.limits import MAX_GRAPHED_MEMORIES, MAX_RESULTS
+from ricordo.index.names import UserNames
+from ricordo.index.relations import PreparedWrite, Relating, Shared
+from ricordo.limits import MAX_GRAPH_MEMORIES, MAX_GRAPHED_MEMORIES, MAX_RESULTS
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.proposal import attributed, other_owner
@@ -33,12 +34,15 @@ from ricordo.recall.turn_search import TurnSearch
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items, items_by_id
 from ricordo.storage.relations import (
+    Pair,
+    Relation,
     ids_among,
     latest_active_ids,
     pairs_brought_by,
     relations_of,
     relations_within,
 )
+from ricordo.storage.search_rows import texts_with_vectors
 from ricordo.storage.sql import plan_by_values
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, matching
@@ -46,33 +50,126 @@ from ricordo.text.secrets import without_secrets
 from ricordo.text.tokens import estimate_tokens, fit_tokens
 
 
-def read_related(
-    view: ReadTransaction,
-    user_id: str,
-    ids: Collection[int],
-    limit: int,
-    wanted: ItemFilter | None = None,
-) -> list[Related]:
-    similarity: dict[int, float] = {}
-    for low, high, found in relations_of(view.connection, user_id, ids):
-        for one, other in ((low, high), (high, low)):
-            if one in ids and other not in ids:
-                similarity[other] = max(found, similarity.get(other, 0.0))
-    if not similarity:
-        return []
-    where = matching(Audience(user_id), wanted or ItemFilter(), view.now)
-    present = find_items(view.connection, where & items.c.id.in_(list(similarity)))
-    related = [
-        Related(
-            id=item.id,
-            theme=item.theme,
-            type=item.type,
-            content=without_secrets(item.content),
-            similarity=round(similarity[item.id], 4),
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """How the memories of a user are related: by what they say, and by whom they mention."""
+
+    relating: Relating
+    names: UserNames
+
+    def related(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        ids: Collection[int],
+        limit: int,
+        wanted: ItemFilter | None = None,
+    ) -> list[Related]:
+        wanted = wanted or ItemFilter()
+        shared = self._shared(view, user_id, wanted.theme, ids)
+        found: dict[int, Shared] = {}
+        stored = relations_of(view.connection, user_id, ids)
+        for low, high, near in _joined(stored, shared):
+            for one, other in ((low, high), (high, low)):
+                if one in ids and other not in ids:
+                    before = found.get(other, Shared(0.0, ()))
+                    names = dict.fromkeys((*before.names, *near.names))
+                    found[other] = Shared(max(near.similarity, before.similarity), tuple(names))
+        if not found:
+            return []
+        where = matching(Audience(user_id), wanted, view.now)
+        present = find_items(view.connection, where & items.c.id.in_(list(found)))
+        related = [
+            Related(
+                id=item.id,
+                theme=item.theme,
+                type=item.type,
+                content=without_secrets(item.content),
+                similarity=round(found[item.id].similarity, 4),
+                names=found[item.id].names,
+            )
+            for item in present
+        ]
+        return sorted(related, key=lambda one: (-one.similarity, -one.id))[:limit]
+
+    def _shared(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        themes: Collection[str] | None,
+        ids: Collection[int] | None = None,
+    ) -> dict[Pair, Shared]:
+        """Which memories mention the same; with ``ids``, the same as these."""
+        names = self.names.of(view, user_id, themes)
+        if not names:
+            return {}
+        whom = names.entities[:MAX_GRAPH_MEMORIES]
+        if ids is not None:
+            texts = [row.content for row in texts_with_vectors(view.connection, user_id, ids)]
+            mentioned = (one.entity for text in texts for one in names.mentioned(text))
+            whom = list(dict.fromkeys(mentioned))
+        return self.relating.by_name(view, user_id, names, whom, themes, ids or ())
+
+    def graph(
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        wanted: ItemFilter,
+        limit: int,
+        themes: Collection[str] | None,
+    ) -> RelationGraph:
+        """The most connected of a user's own memories that match a filter, and their relations.
+
+        Considers the latest ``MAX_GRAPHED_MEMORIES``, and their relations with older ones. Names
+        are those that were said in ``themes``.
+        """
+        plan_by_values(view.connection)
+        where = matching(Audience(user_id), wanted, view.now)
+        latest = latest_active_ids(
+            view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
         )
-        for item in present
-    ]
-    return sorted(related, key=lambda one: (-one.similarity, -one.id))[:limit]
+        considered = latest[:MAX_GRAPHED_MEMORIES]
+        shared = self._shared(view, user_id, themes)
+        pairs = {*pairs_brought_by(view.connection, user_id, considered), *shared}
+        eligible = set(considered)
+        if len(latest) > len(considered):  # otherwise these are all that can be shown
+            older = {low for low, high in pairs if high in eligible} - eligible
+            eligible |= ids_among(view.connection, where, older)
+        near: dict[int, set[int]] = defaultdict(set)
+        for low, high in pairs:
+            if low in eligible and high in eligible:
+                near[low].add(high)
+                near[high].add(low)
+        chosen = most_connected(near, limit)
+        stored = items_by_id(view.connection, [(user_id, item_id) for item_id in chosen])
+        within = relations_within(view.connection, user_id, chosen)
+        edges = [
+            RelationEdge(low, high, round(near_by.similarity, 4), near_by.names)
+            for low, high, near_by in _joined(within, shared)
+            if low in stored and high in stored
+        ]
+        return RelationGraph(
+            memories=tuple(stored[item_id] for item_id in chosen),
+            relations=tuple(
+                sorted(edges, key=lambda edge: (-edge.similarity, edge.one, edge.other))
+            ),
+            more=len(near) > len(chosen) or len(latest) > len(considered),
+        )
+
+
+def _joined(
+    stored: Iterable[Relation], shared: Mapping[Pair, Shared]
+) -> Iterator[tuple[int, int, Shared]]:
+    """Each pair once."""
+    noted = {(low, high): similarity for low, high, similarity in stored}
+    for low, high in {**noted, **shared}:
+        names = shared[low, high].names if (low, high) in shared else ()
+        similarity = noted.get((low, high))
+        yield (
+            low,
+            high,
+            Shared(shared[low, high].similarity if similarity is None else similarity, names),
+        )
 
 
 _Line = tuple[int, str, str, str | None]
@@ -82,9 +179,12 @@ _DEFAULT_TYPES: Final = tuple(kind for kind in MemoryType if kind is not MemoryT
 
 
 class QueryService:
-    def __init__(self, database: Database, search: MemorySearch, policy: PolicyFile) -> None:
+    def __init__(
+        self, database: Database, search: MemorySearch, relations: Relations, policy: PolicyFile
+    ) -> None:
         self._database = database
         self._search = search
+        self._relations = relations
         self._policy = policy
 
     def answer(self, user_id: str, request: QueryRequest) -> QueryAnswer:
@@ -138,7 +238,7 @@ class QueryService:
             return ()
         with self._database.read(user_id) as view:
             ids = [item.id for item in found]
-            near = read_related(view, user_id, ids, count, wanted)
+            near = self._relations.related(view, user_id, ids, count, wanted)
         return budget.bullets([(one.id, one.theme, one.content, None) for one in near])
 
 
@@ -212,9 +312,11 @@ def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None
 class Recall:
     embedders: Embedders
     indexes: IndexCache
+    names: UserNames
     memories: MemorySearch
     turns: TurnSearch
     relating: Relating
+    relations: Relations
     accesses: AccessCounter
     filling: VectorBackfill
     querying: QueryService
@@ -232,60 +334,28 @@ class Recall:
         relations_per_memory: int,
     ) -> "Recall":
         indexes = IndexCache(cache_bytes)
+        names = UserNames()
         accesses = AccessCounter(database)
         relating = Relating(database, indexes, link_min, relations_per_memory)
-        memories = MemorySearch(database, embedders, indexes, ranking, accesses)
+        relations = Relations(relating, names)
+        memories = MemorySearch(database, embedders, indexes, names, ranking, accesses)
         return cls(
             embedders,
             indexes,
+            names,
             memories,
-            TurnSearch(database, embedders, indexes, ranking),
+            TurnSearch(database, embedders, indexes, names, ranking),
             relating,
+            relations,
             accesses,
             VectorBackfill(database, embedders, relating),
-            QueryService(database, memories, policy),
+            QueryService(database, memories, relations, policy),
         )
 
     def prepare(self, user_id: str, texts: Iterable[str]) -> PreparedWrite:
         """The vectors of what may be written. No transaction may be open."""
         known = self.embedders.known_vectors(user_id, texts)
         return PreparedWrite(known, self.relating.neighbours(user_id, known))
-
-
-def read_graph(
-    view: ReadTransaction, user_id: str, wanted: ItemFilter, limit: int
-) -> RelationGraph:
-    """The most connected of a user's own memories that match a filter, and their relations.
-
-    Considers the latest ``MAX_GRAPHED_MEMORIES``, and their relations with older ones.
-    """
-    plan_by_values(view.connection)
-    where = matching(Audience(user_id), wanted, view.now)
-    latest = latest_active_ids(
-        view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
-    )
-    considered = latest[:MAX_GRAPHED_MEMORIES]
-    pairs = pairs_brought_by(view.connection, user_id, considered)
-    eligible = set(considered)
-    if len(latest) > len(considered):  # otherwise these are all that can be shown
-        older = {low for low, _ in pairs} - eligible
-        eligible |= ids_among(view.connection, where, older)
-    near: dict[int, set[int]] = defaultdict(set)
-    for low, high in pairs:
-        if low in eligible and high in eligible:
-            near[low].add(high)
-            near[high].add(low)
-    chosen = most_connected(near, limit)
-    stored = items_by_id(view.connection, [(user_id, item_id) for item_id in chosen])
-    edges = [
-        RelationEdge(low, high, round(similarity, 4))
-        for low, high, similarity in relations_within(view.connection, user_id, chosen)
-    ]
-    return RelationGraph(
-        memories=tuple(stored[item_id] for item_id in chosen),
-        relations=tuple(sorted(edges, key=lambda edge: (-edge.similarity, edge.one, edge.other))),
-        more=len(near) > len(chosen) or len(latest) > len(considered),
-    )
 
 
 def most_connected(near: Mapping[int, set[int]], limit: int) -> list[int]:

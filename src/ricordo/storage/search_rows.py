@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
@@ -73,6 +74,7 @@ _position: Final = PreparedStatement(
         users.c.index_epoch,
         users.c.index_removals,
         sa.cast(users.c.created_at, Words),
+        users.c.revision,
     ).where(users.c.user_id == _user)
 )
 # One concatenated text is read in a third of the time that the rows take.
@@ -287,16 +289,18 @@ class IndexPosition:
     """The state of a user's index.
 
     Copies from before ``epoch``, or of a user who was erased and ``created`` again, must be
-    rebuilt. Copies from before ``removals`` must drop the rows that no longer exist.
+    rebuilt. Copies from before ``removals`` must drop the rows that no longer exist. Every change
+    of a memory raises ``revision``.
     """
 
     stamp: int
     epoch: int
     removals: int
     created: str
+    revision: int
 
 
-NOTHING_INDEXED: Final = IndexPosition(0, 0, 0, "")
+NOTHING_INDEXED: Final = IndexPosition(0, 0, 0, "", 0)
 
 
 def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
@@ -408,6 +412,71 @@ def linked_index(
     connection: sa.Connection, viewer: str, model: VectorModel | None
 ) -> list[tuple[Any, ...]]:
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})
+
+
+_all_texts: Final = PreparedStatement(
+    sa.select(items.c.id, items.c.content)
+    .where(items.c.user_id == _user, items.c.id > sa.bindparam("after", type_=sa.BigInteger))
+    .order_by(items.c.id)
+    .limit(PAGE_ROWS)
+)
+_texts_since: Final = PreparedStatement(
+    sa.select(items.c.id, items.c.content)
+    .select_from(ITEMS.joined())
+    .where(
+        item_index.c.user_id == _user,
+        item_index.c.stamp > sa.bindparam("since", type_=sa.BigInteger),
+    )
+)
+_active: Final = PreparedStatement(
+    sa.select(items.c.id, items.c.theme, items.c.type, items.c.expires_at).where(
+        items.c.user_id == _user,
+        items.c.status == sa.literal_column("'active'"),
+        among(items.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
+
+
+def memory_texts(
+    connection: sa.Connection, user_id: str, since: int
+) -> Iterator[Sequence[tuple[int, str]]]:
+    """The ids and contents of a user's memories, of any status, written after a stamp."""
+    if since:
+        yield [
+            (row[0], row[1])
+            for row in _texts_since.run(connection, {"user_id": user_id, "since": since})
+        ]
+        return
+    after = 0
+    while rows := _all_texts.run(connection, {"user_id": user_id, "after": after}):
+        yield [(row[0], row[1]) for row in rows]
+        after = rows[-1][0]
+
+
+def active_among(
+    connection: sa.Connection, user_id: str, ids: Iterable[int]
+) -> list[tuple[int, str, str, datetime | None]]:
+    """Those that are active: id, theme, type, and when each expires."""
+    rows = _active.run_typed(connection, {"user_id": user_id, "ids": sorted(ids)})
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+
+def texts_with_vectors(
+    connection: sa.Connection, user_id: str, ids: Iterable[int]
+) -> Sequence[Any]:
+    """Id, content, provider, model, dimensions and vector, None where it is not made yet."""
+    index = item_index.c
+    vector = sa.case((index.state == VectorState.READY.value, index.vector), else_=sa.null())
+    wanted = (
+        sa.select(
+            *(index.id, items.c.content, index.provider, index.model, index.dimensions),
+            vector_bytes(vector).label("vector"),
+        )
+        .select_from(ITEMS.joined())
+        .where(index.user_id == user_id, among(index.id, bound_list("ids", sa.BigInteger())))
+        .order_by(index.id)
+    )
+    return connection.execute(wanted, {"ids": sorted(ids)}).all()
 
 
 def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:

@@ -20,7 +20,7 @@ _ROLE_NAMES = "agent ai assistant bot developer function human model system tool
 _ADDRESS_FORMS = "bapak bu dr frau herr ibu mdm miss mister mr mrs ms mx pak prof professor sir"
 
 ROLES: Final = frozenset(_ROLE_NAMES.split())
-_ADDRESSES: Final = frozenset(_ADDRESS_FORMS.split())
+ADDRESSES: Final = frozenset(_ADDRESS_FORMS.split())
 _FUNCTION_WORDS: Final = stop_words("english")
 
 _INSIDE_WORD = r"[0-9a-z_\x80-\U0010ffff]"  # in folded text
@@ -112,7 +112,7 @@ def _people(names: tuple[str, ...]) -> _People:
 
 
 def _can_stand_alone(first_word: str) -> bool:
-    return first_word not in _FUNCTION_WORDS | _ADDRESSES | ROLES
+    return first_word not in _FUNCTION_WORDS | ADDRESSES | ROLES
 
 
 def _form_pattern(form: str) -> str:

@@ -27,7 +27,6 @@ from ricordo.operations import recall as describe
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import give_feedback, used_in
 from ricordo.recall.origins import read_formed, read_source
-from ricordo.recall.service import read_graph, read_related
 from ricordo.storage.database import Step
 from ricordo.storage.threads import find_thread
 from ricordo.user_memory.base import UserOperations, confined, implements
@@ -97,13 +96,18 @@ class RecallOperations(UserOperations):
         with self.database.read(self.scope.user_id) as view:
             item = lookup.read_item(view, self._audience(view), id)
             wanted = confined(ItemFilter(), self.scope)
-            return tuple(read_related(view, self.scope.user_id, [item.id], limit, wanted))
+            found = self.recall.relations.related(
+                view, self.scope.user_id, [item.id], limit, wanted
+            )
+            return tuple(found)
 
     @implements(describe.relation_graph)
     def relation_graph(self, theme: str | None, limit: int) -> RelationGraph:
         wanted = confined(ItemFilter(theme=None if theme is None else (theme,)), self.scope)
         with self.database.read(self.scope.user_id) as view:
-            return read_graph(view, self.scope.user_id, wanted, limit)
+            return self.recall.relations.graph(
+                view, self.scope.user_id, wanted, limit, self.scope.categories
+            )
 
     @implements(describe.context)
     def context(
