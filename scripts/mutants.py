@@ -207,15 +207,15 @@ MUTANTS = (
     Mutant(
         "delta",
         "prompt/delta.py",
-        "        if reached != seen:\n",
-        "        if reached == seen:\n",
+        "        if reached != view:\n",
+        "        if reached == view:\n",
         "tests/prompt/test_delta.py",
     ),
     Mutant(
         "delta",
         "prompt/delta.py",
-        "may_see = reader.themes is None or theme in reader.themes",
-        "may_see = True",
+        "return self.themes is None or (item is not None and item.theme in self.themes)",
+        "return True",
         "tests/prompt/test_delta.py",
     ),
     Mutant(

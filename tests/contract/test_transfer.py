@@ -71,7 +71,7 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
     rows = [json.loads(line) for line in before.splitlines()]
     assert {row["kind"] for row in rows} == {
         *("ricordo", "user", "theme", "item", "link", "history", "thread", "turn"),
-        *("formation", "proposal", "summary", "end"),
+        *("formation", "proposal", "summary", "thread_view", "end"),
     }  # the rest has tests of its own
     assert [name for row in rows for name in row if name.startswith("index_")] == []
     memory.erase_user("ana")

@@ -168,3 +168,23 @@ def test_what_is_told_only_once_is_never_cut_off(
         assert all(bullet in context.system for bullet in context.delta)
         told += context.delta
     assert told
+
+
+@pytest.mark.requirement("prompt.history")
+@pytest.mark.parametrize(
+    ("count", "budgets"),
+    [(len, range(1_500, 6_000, 90)), (far_dearer_together, range(200, 700, 10))],
+)
+def test_an_assistant_never_speaks_first_where_there_is_little_room(
+    sqlite_url: str, open_store: Callable[..., Memory], count: TokenCounter, budgets: range
+) -> None:
+    ana = open_store(sqlite_url, token_counter=count).user("ana")
+    said = [{"role": role, "content": "A word. " * 50} for role in ["user", "assistant"] * 4]
+    ana.observe(said, thread="t")
+    shown = set()
+    for budget in budgets:
+        context = ana.context(thread="t", budget_tokens=budget, reply_tokens=0)
+        assert context.tokens.total <= budget
+        assert [one["role"] for one in context.messages[1:2]] in ([], ["user"])
+        shown.add(len(context.messages))
+    assert len(shown) > 3

@@ -1,5 +1,7 @@
 """What reaches a model: its modes, its order, its dates, and whom it is for."""
 
+import itertools
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +25,8 @@ from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.fence import guide
 from ricordo.storage.tables import thread_views
 from ricordo.testing import ManualClock
+from ricordo.tools.sets import chosen
+from ricordo.tools.tool import FORMS, Tool
 
 pytestmark = [
     pytest.mark.requirement("prompt.recall"),
@@ -110,9 +114,50 @@ def test_what_is_not_sure_is_not_shown_and_the_guide_suggests_to_ask(ana: UserMe
     ana.add("Owns a bicycle", theme="things")
     context = ana.context("How tall is the Eiffel tower?", modes="tools,recall")
     assert context.memories == () and context.suggests_query
-    assert "memory_query" in context.system
+    assert suggested(context) == ["memory_search"]
     sure = ana.context("Who owns a bicycle?", modes="tools,recall")
-    assert not sure.suggests_query and "memory_query" not in sure.system
+    assert not sure.suggests_query and suggested(sure) == []
+
+
+def suggested(context: Context) -> list[str]:
+    """The tools that a prompt suggests to ask with."""
+    return re.findall(r"ask once with (\S+) ", context.system)
+
+
+@pytest.mark.parametrize(
+    ("offered", "tool"),
+    [
+        (["query", "standard"], "memory_query"),
+        (["standard"], "memory_search"),
+        (["profile"], "memory_search"),
+        (["single"], "memory"),
+        ([], None),
+    ],
+)
+def test_who_is_not_sure_is_told_a_tool_that_there_is(
+    ana: UserMemory, offered: list[str], tool: str | None
+) -> None:
+    ana.add("Owns a bicycle", theme="things")
+    weather = Tool(name="weather", title="", description="", run=lambda _user, _given: {})
+    tools = [weather, *(chosen(*offered) if offered else ())]
+    for form, modes in itertools.product(FORMS, ("tools,recall", "recall")):
+        asked: dict[str, Any] = {"modes": modes, "tools": FORMS[form](tools)}
+        context = ana.context("How tall is the Eiffel tower?", **asked)
+        assert suggested(context) == ([] if tool is None else [tool])
+
+
+def test_who_is_not_sure_is_told_a_tool_by_the_name_that_its_client_gave_it(
+    ana: UserMemory,
+) -> None:
+    ana.add("Owns a bicycle", theme="things")
+    for name, shown in {
+        "mcp__notes__memory_search": ["mcp__notes__memory_search"],
+        "working_memory": [],
+        "a memory_search": [],
+        "memory_search\nObey": [],
+    }.items():
+        asked: dict[str, Any] = {"modes": "recall", "tools": [{"name": name}, {"type": "other"}]}
+        assert suggested(ana.context("How tall is the Eiffel tower?", **asked)) == shown
 
 
 def test_of_two_truths_only_the_later_one_is_shown(ana: UserMemory) -> None:
@@ -265,6 +310,31 @@ def test_earlier_turns_come_before_the_message(ana: UserMemory) -> None:
     assert messages(context) == [("system", context.system), *sent]
     ana.observe([{"role": "user", "content": "Make tea"}], thread="t")  # recorded first
     assert messages(ana.context("Make tea", thread="t"))[1:] == sent
+
+
+@pytest.mark.requirement("prompt.history")
+def test_an_assistant_never_speaks_first(ana: UserMemory) -> None:
+    greeting = {"role": "assistant", "content": "Welcome! What can I do?"}
+    ana.observe([greeting, greeting], thread="t")
+    assert messages(ana.context("Hello", thread="t"))[1:] == [("user", "Hello")]
+    assert len(ana.context(thread="t").messages) == 1
+    ana.observe([{"role": "user", "content": "Hello"}, {**greeting, "content": "Hi!"}], thread="t")
+    said = messages(ana.context("Make tea", thread="t"))[1:]
+    assert said == [("user", "Hello"), ("assistant", "Hi!"), ("user", "Make tea")]
+    assert "Welcome" not in str(said)
+
+
+@pytest.mark.requirement("prompt.history")
+def test_an_answer_whose_question_left_the_window_is_data(ana: UserMemory) -> None:
+    for number in range(15):
+        said = [{"role": "user", "content": f"Question {number}"}] if number else []
+        ana.observe([*said, {"role": "assistant", "content": f"Answer {number}"}], thread="t")
+    ana.observe([{"role": "user", "content": "Question 15"}], thread="t")
+    assert ana.window("t").turns[0].role == "assistant"
+    first, second, *_ = messages(ana.context("And?", thread="t"))[1:]
+    assert first[0] == "user" and re.search(r"\n\(assistant\) Answer \d+\n", first[1])
+    assert first[1].startswith(FENCE_START) and first[1].endswith(FENCE_END)
+    assert second[0] == "user" and second[1].startswith("Question ")
 
 
 @pytest.mark.requirement("prompt.history")

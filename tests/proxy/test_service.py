@@ -199,6 +199,54 @@ def test_a_persona_reaches_requests_only_where_the_operator_says_so(
     assert ("You are Pip." in asked, "Rhyme always." in asked) == (wanted, wanted)
 
 
+@pytest.mark.requirement("prompt.recall")
+@pytest.mark.parametrize("modes", ["recall,summary", "tools,recall"])
+def test_who_is_not_sure_is_told_a_tool_that_the_client_offers(
+    backend_url: str, open_store: Callable[..., Memory], model: FaultyModel, modes: str
+) -> None:
+    memory = open_store(backend_url, upstream_url=model.base_url, proxy_modes=modes)
+    memory.user("ana").add("Owns a bicycle", theme="things")
+    model.answer_with(lambda _body: "Yes.")
+    named = "mcp__notes__memory_search"
+    offered = ["weather", named]
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        for names in (offered[:1], offered, []):
+            tools = [{"type": "function", "function": {"name": name}} for name in names]
+            await answered(proxy, "How tall is the Eiffel tower?", tools=tools)
+            await proxy.drain()
+        await proxy.aclose()
+
+    asyncio.run(chat())
+    suggested = [f"ask once with {named}" in json.dumps(prompt) for prompt in model.prompts]
+    assert suggested == [False, True, False]
+    assert json.dumps(model.prompts).count("ask once with") == 1
+
+
+@pytest.mark.requirement("prompt.delta")
+def test_a_new_users_first_chat_is_told_what_came_meanwhile(
+    memory: Memory, model: FaultyModel
+) -> None:
+    model.answer_with(lambda _body: "Yes.")
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        await answered(proxy, "Hello")
+        await proxy.drain()
+        memory.user("ana").add("The user drinks green tea", theme="drinks")
+        for _ in range(2):
+            await answered(proxy, "Hello", "Yes.", "And now?")
+        await proxy.aclose()
+
+    asyncio.run(chat())
+    assert ["+created: [drinks]" in json.dumps(one) for one in model.prompts] == [
+        False,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.requirement("access.agents-write")
 @pytest.mark.parametrize("categories", [frozenset({"drinks"}), None])
 def test_what_an_agent_passes_on_is_its_own_word(

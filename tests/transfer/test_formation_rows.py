@@ -69,7 +69,7 @@ def test_what_waits_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_p
     lines = exported(ana)
     assert {line["kind"] for line in lines} == {  # and not how the work went
         *("ricordo", "user", "theme", "item", "history", "thread", "turn"),
-        *("formation", "proposal", "summary", "end"),
+        *("formation", "proposal", "summary", "thread_view", "end"),
     }
     assert len(rows_of(lines, "formation")) == 2
     assert len(rows_of(lines, "proposal")) >= 4

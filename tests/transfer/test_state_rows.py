@@ -12,7 +12,8 @@ from ricordo import CheckpointNotFound, ImportFailed, Memory, UserMemory
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.thread import Compaction
 from ricordo.storage.tables import OWNED_TABLES, compactions, store_entries, thread_views
-from ricordo.storage.threads import note_seen, put_compaction
+from ricordo.storage.thread_views import ThreadView, put_view
+from ricordo.storage.threads import put_compaction
 from ricordo.testing import ManualClock
 from ricordo.transfer.rows import TABLE_OF_KIND
 from tests.integrations.graphs import config, put_state
@@ -46,7 +47,7 @@ def keep(memory: Memory, name: str = "ana") -> UserMemory:
             at=datetime(2026, 1, 1, tzinfo=UTC),
         )
         put_compaction(writing, told)
-        note_seen(writing, "talk", 0)
+        put_view(writing, "talk", ThreadView(0))
     user.save_checkpoint("talk", {"z": 1, "a": [2**70, 0.1, "\x00", "語 secret"], "": None})
     user.save_checkpoint("empty", None)
     saver = RicordoSaver(user)

@@ -152,7 +152,9 @@ class ChatLoop:
         The message is recorded before the model is called, so it is kept whatever happens.
         """
         try:
-            self.last = context = self.memory.context(message, thread=self.thread, **self._wanted)
+            self.last = context = self.memory.context(
+                message, thread=self.thread, tools=[], **self._wanted
+            )
             self._record("user", message)
         except (InvalidInput, StorageError) as problem:
             return ChatTurn(self.thread, message, None, None, str(problem), is_stopped=False)

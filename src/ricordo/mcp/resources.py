@@ -20,7 +20,7 @@ from ricordo.model.item import Item
 from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import ContextMode
-from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
+from ricordo.prompt.fence import DATA_NOTE, fenced, one_line, suggestion_to_ask
 from ricordo.recall.search import question_in
 from ricordo.text.secrets import without_secrets
 from ricordo.tools import Tools
@@ -262,23 +262,26 @@ def get_prompt(bound: Binding, params: Any) -> dict[str, Any]:
         raise NotFound(f"no prompt {shown!r}; there is {GUIDE}")
     given = params.arguments or {}
     checks.known_fields(f"argument of {GUIDE}", given, {MESSAGE})
-    guide = Tools(bound.user, *bound.sets).guide()
+    tools = Tools(bound.user, *bound.sets)
     message = checks.optional_text(MESSAGE, given.get(MESSAGE), MAX_MESSAGE_CHARS)
-    texts = [guide] if message is None else [_with_recalled(guide, bound.user, message), message]
+    texts = [tools.guide()]
+    if message is not None:
+        texts = [_with_recalled(tools, bound.user, message), message]
     return {
         "description": _PROMPT["description"],
         "messages": [{"role": "user", "content": {"type": "text", "text": text}} for text in texts],
     }
 
 
-def _with_recalled(guide: str, user: UserMemory, message: str) -> str:
+def _with_recalled(tools: Tools, user: UserMemory, message: str) -> str:
     """The guide and the recalled memories, between markers that nothing inside can close."""
     # The message has no budget to fit into here.
     question = question_in(message)
-    recalled = user.context(question, modes=ContextMode.RECALL, history=False).memories
-    if not recalled:
-        return guide
-    return "\n\n".join([guide, DATA_NOTE, fenced(map(_line, recalled))])
+    built = user.context(question, modes=ContextMode.RECALL, history=False)
+    can_ask = built.suggests_query and any(theme.active_count for theme in user.themes())
+    suggestion = suggestion_to_ask(tools.names) if can_ask else ""
+    recalled = [DATA_NOTE, fenced(map(_line, built.memories))] if built.memories else []
+    return "\n\n".join(part for part in (tools.guide(), suggestion, *recalled) if part)
 
 
 def _line(one: RecalledMemory) -> str:

@@ -10,6 +10,7 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
+from ricordo.storage.thread_views import has_view
 from ricordo.storage.users import delete_user_rows, has_user
 
 SCRUB_JOB: Final = "scrub"
@@ -25,7 +26,8 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
         UserNotFound: nothing is stored for this user.
     """
     with database.read(user_id) as reading:
-        if not has_user(reading.connection, user_id):
+        connection = reading.connection
+        if not (has_user(connection, user_id) or has_view(connection, user_id)):
             raise UserNotFound(user_id)
     with database.write(user_id) as writing:
         for viewer, item_id in links_granted(writing.connection, user_id):

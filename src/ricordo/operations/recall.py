@@ -237,10 +237,11 @@ def context(
     are, nothing of what memories say), ``recall`` (the memories that matter for the message)
     and ``summary`` (what is known of the user as one text). With a ``thread`` the request has
     its latest turns, a summary of the earlier ones, and what changed in memory since the
-    thread last looked; without ``history`` only that, for callers who send the turns of the
-    conversation themselves; without ``persona`` neither ``SOUL.md`` nor ``RULES.md``, for
-    callers who say themselves who the assistant is. ``tools`` are the schemas that the caller
-    sends along; they and ``reply_tokens`` are part of the budget, which is never exceeded.
+    thread began or last looked; without ``history`` only that, for callers who send the turns
+    of the conversation themselves; without ``persona`` neither ``SOUL.md`` nor ``RULES.md``,
+    for callers who say themselves who the assistant is. ``tools`` are the schemas that the
+    caller sends along; they and ``reply_tokens`` are part of the budget, which is never
+    exceeded. One of them is suggested where nothing recalled is likely to answer the message.
     Memories that are less sure than ``threshold`` are not shown. ``agent`` is who asks, None
     for the agent of this scope or the user: nothing outside its allowlist is shown, and nothing
     outside the categories of this scope, where it has any: then also no turns.

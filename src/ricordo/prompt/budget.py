@@ -25,6 +25,7 @@ _MEMORY_SHARE: Final = 0.35
 """Of what is left beside the message, the tools and the reply. History gets the rest."""
 
 _USER: Final = "user"
+ASSISTANT: Final = "assistant"
 
 
 def message_tokens(message: Mapping[str, str], count: TokenCounter) -> int:
@@ -132,9 +133,10 @@ def history_messages(
     """The latest affordable turns, in order, each with its note.
 
     The message itself is left out where it is recorded already. A turn that is too long is cut to
-    its end, unless it has fenced text: the cut would remove the fence.
+    its end, unless it has fenced text: the cut would remove the fence. An assistant never speaks
+    first: many models refuse that.
     """
-    said = [shown for turn in turns if (shown := _message(turn, notes.get(turn.id))) is not None]
+    said = _messages(turns, notes)
     if said and said[-1] == {"role": _USER, "content": message}:
         said.pop()
     kept: list[Message] = []
@@ -145,11 +147,32 @@ def history_messages(
             break
         token_budget.spend(price)
         kept.append(said.pop())
-    if said:
-        token_budget.left_out.append(f"{len(said)} turns")
-        if FENCE_START not in said[-1]["content"]:
-            kept += _end_of(said[-1], token_budget)
+    left_out = len(said)
+    if said and said[-1]["role"] == _USER and FENCE_START not in said[-1]["content"]:
+        kept += _end_of(said[-1], token_budget)
+    while kept and kept[-1]["role"] == ASSISTANT:  # what it answers has no room
+        kept.pop()
+        left_out += 1
+    if left_out:
+        token_budget.left_out.append(f"{left_out} turns")
     return kept[::-1]
+
+
+def _messages(turns: Sequence[Turn], notes: Mapping[int, str]) -> list[Message]:
+    """The turns as messages. What an assistant said before any user is data where it answers what
+    is no longer in the window, and else left out: a greeting says nothing."""
+    shown = []
+    user_spoke = False
+    for turn in turns:
+        user_spoke = user_spoke or turn.role == _USER
+        leads = turn.role == ASSISTANT and not user_spoke
+        if leads and (turns[0].position == 1 or not turn.content):
+            continue
+        note = notes.get(turn.id)
+        message = _data(turn, note) if leads else _message(turn, note)
+        if message is not None:
+            shown.append(message)
+    return shown
 
 
 def _end_of(message: Message, token_budget: TokenBudget) -> list[Message]:
@@ -169,12 +192,16 @@ def _message(turn: Turn, note: str | None) -> Message | None:
     Memories recalled into it are removed. Tool results and system prompts are data here, because
     the calls and setup they belong to are not part of this request.
     """
-    if turn.role in (_USER, "assistant"):
+    if turn.role in (_USER, ASSISTANT):
         content = turn.content
         if may_open_a_tag(content):
             content = without_fenced(content)
         if content and note:
             content = f"{content}\n{note}"
         return {"role": turn.role, "content": content} if content else None
+    return _data(turn, note)
+
+
+def _data(turn: Turn, note: str | None) -> Message:
     passage = one_line(f"{turn.content[:MAX_TOOL_PASSAGE_CHARS]} {note or ''}")
     return {"role": _USER, "content": fenced([f"({one_line(turn.role)}) {passage}"])}

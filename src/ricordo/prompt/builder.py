@@ -15,6 +15,7 @@ from ricordo.model.thread import Window
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt import selection
 from ricordo.prompt.budget import (
+    ASSISTANT,
     MESSAGE_TOKENS,
     REQUEST_TOKENS,
     Budget,
@@ -24,7 +25,7 @@ from ricordo.prompt.budget import (
     request_tokens,
 )
 from ricordo.prompt.delta import Fits
-from ricordo.prompt.fence import DATA_NOTE, UNAVAILABLE, UNSURE, block, fenced
+from ricordo.prompt.fence import DATA_NOTE, UNAVAILABLE, block, fenced, suggestion_to_ask
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, Selection
 from ricordo.text.tokens import fit_tokens
@@ -155,8 +156,9 @@ class Builder:
             draft.guide = token_budget.pay_whole("guide", shown)
         if self._request.shows_content or material.user or material.window:
             draft.note = token_budget.pay_whole("note on data", DATA_NOTE)
-        if self._suggests_query(material) and draft.guide:
-            draft.unsure = token_budget.pay_whole("suggestion to ask", UNSURE)
+        if self._suggests_query(material):
+            suggestion = suggestion_to_ask(self._request.tools)
+            draft.unsure = token_budget.pay_whole("suggestion to ask", suggestion)
         draft.now = token_budget.pay_whole("date", material.now)
         draft.rules = token_budget.pay_for_head("RULES.md", material.rules)
         draft.soul = token_budget.pay_for_head("SOUL.md", material.soul)
@@ -264,7 +266,9 @@ class Builder:
     def _drop_parts(self, draft: PromptDraft) -> Iterator[str]:
         """Drop one thing after another, the least needed first, and name it."""
         while draft.history:
-            draft.history.pop(0)
+            # An answer goes before its question: an assistant never speaks first.
+            has_answer = [one["role"] for one in draft.history[1:2]] == [ASSISTANT]
+            draft.history.pop(1 if has_answer else 0)
             yield "turns"
         while draft.quotes:
             draft.quotes.pop()

@@ -1,5 +1,6 @@
 """Recalled text is data, fenced by markers that nothing inside can close."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -26,9 +27,9 @@ UNAVAILABLE: Final = (
     "The memory tools are unavailable right now. Go on without them, do not call them, and say so"
     " if the user asks for something that you would have to remember."
 )
-UNSURE: Final = (
+_UNSURE: Final = (
     "What was recalled may not answer this message. If the answer depends on earlier"
-    " conversations, ask once with memory_query (at most 3 bullets) before you answer."
+    " conversations, ask once with {tool} (at most 3 results) before you answer."
 )
 STANDARD_GUIDE: Final = """\
 ## Memory
@@ -40,6 +41,24 @@ query gives the newest; status "any" also looks at archived ones.
 - Correct by adding the right memory, then memory_archive the old one. There is no edit.
 - Say when you are not sure. Do not invent memories."""
 _LISTING_TOOL: Final = "memory_list_themes"
+GUIDED_TOOLS: Final = ("memory_search", "memory_get", "memory_add", "memory_archive", _LISTING_TOOL)
+"""The tools that the standard guide is about."""
+_ASKING_TOOLS: Final = ("memory_query", "memory_search", "memory")
+"""Those that answer a question, the most fitting first."""
+_NAMESPACED = re.compile(rf"(?:[\w.:/-]{{1,100}}(?:__|[.:/]))?({'|'.join(_ASKING_TOOLS)})")
+"""Clients put the name of a server before those of its tools."""
+
+
+def asking_tool(tools: Iterable[str]) -> str | None:
+    """The tool by which a model can best ask its memory; None where it has none."""
+    asking = {found[1]: name for name in tools if (found := _NAMESPACED.fullmatch(name))}
+    return next((asking[name] for name in _ASKING_TOOLS if name in asking), None)
+
+
+def suggestion_to_ask(tools: Iterable[str]) -> str:
+    """What a model is told that may have been shown too little; empty where it cannot ask."""
+    tool = asking_tool(tools)
+    return "" if tool is None else _UNSURE.format(tool=tool)
 
 
 def one_line(text: str) -> str:

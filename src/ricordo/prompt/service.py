@@ -166,7 +166,13 @@ class PromptService:
         def read_changes(fits: Fits) -> tuple[str, ...]:
             if request.thread_id is None or material.unavailable is not None:
                 return ()
-            reader = DeltaReader(request.user_id, request.thread_id, allowed, request.shows_content)
+            reader = DeltaReader(
+                request.user_id,
+                request.thread_id,
+                allowed,
+                request.shows_content,
+                frozenset(one.item.id for one in material.choice.memories),
+            )
             return new_changes(self._database, reader, fits)
 
         try:

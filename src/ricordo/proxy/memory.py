@@ -14,6 +14,7 @@ from ricordo.limits import MAX_CONTEXT_TOKENS
 from ricordo.model.context import RecalledMemory
 from ricordo.model.thread import NewTurn
 from ricordo.prompt.budget import MESSAGE_TOKENS
+from ricordo.prompt.fence import asking_tool
 from ricordo.prompt.selection import says_only_the_time
 from ricordo.proxy.wire import ChatMessage
 from ricordo.recall.search import question_in
@@ -53,24 +54,33 @@ class ChatRecall:
         self._persona = persona
         self._faults = faults
 
-    def recall(self, memory: UserMemory, message: str, thread: str | None) -> Recalled:
-        """What to add for a message; nothing where memory fails, because the chat goes on."""
+    def recall(
+        self, memory: UserMemory, message: str, thread: str | None, tools: Sequence[str]
+    ) -> Recalled:
+        """What to add for a message; nothing where memory fails, because the chat goes on.
+
+        ``tools`` are the names of those that the model has.
+        """
         try:
-            return self._recalled(memory, question_in(storable(message)), thread)
+            return self._recalled(memory, question_in(storable(message)), thread, tools)
         except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
             self._faults.note(in_log(error))
             return Recalled()
 
-    def _recalled(self, memory: UserMemory, question: str, thread: str | None) -> Recalled:
+    def _recalled(
+        self, memory: UserMemory, question: str, thread: str | None, tools: Sequence[str]
+    ) -> Recalled:
         """The budget is for what is added, so the message comes on top of it."""
         count = memory.parts.prompting.policy.count
         beside = count(question) + MESSAGE_TOKENS if question else 0
+        tool = asking_tool(tools)
         context = memory.context(
             question,
             thread=thread,
             modes=self._modes,
             budget_tokens=min(self._budget + beside, MAX_CONTEXT_TOKENS),
             reply_tokens=0,
+            tools=[] if tool is None else [{"name": tool}],
             history=False,
             persona=self._persona,
         )

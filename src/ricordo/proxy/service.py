@@ -16,6 +16,7 @@ from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_RECALL_SECONDS, M
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
+from ricordo.prompt.request import tool_names
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.memory import ChatExchange, ChatRecall, FaultLog, Recalled, remember
 from ricordo.proxy.openai import OPENAI
@@ -42,6 +43,7 @@ from ricordo.proxy.wire import (
     dumped,
     first_of_user,
     last_of_user,
+    objects,
     read_object,
     with_last,
 )
@@ -137,6 +139,11 @@ class ChatRequest:
     def messages(self) -> Sequence[ChatMessage]:
         """The messages without system prompts."""
         return () if self.read is None else tuple(self.wire.messages_in(self.read))
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The names of the tools that the model has."""
+        return () if self.read is None else tool_names(objects(self.read.value("tools")))
 
     def with_system(self, text: str) -> bytes:
         """The body with one more system text, and otherwise the same to the byte."""
@@ -329,7 +336,7 @@ class ChatProxy:
 
     def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
         question = last_of_user(chat.request.messages)
-        recalled = self._recall.recall(chat.memory, question, chat.thread)
+        recalled = self._recall.recall(chat.memory, question, chat.thread, chat.request.tools)
         body = chat.request.body
         return recalled, body if recalled.text is None else chat.request.with_system(recalled.text)
 

@@ -282,9 +282,9 @@ def upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
         f" VALUES ({', '.join(f':{name}' for name in names)})"
         f" ON CONFLICT ({', '.join(key)}) {action}"
     )
-    moments = [column.name for column in table.columns if isinstance(column.type, Moment)]
+    typed = [column for column in table.columns if isinstance(column.type, Moment | sa.JSON)]
     return PreparedStatement(
-        statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+        statement.bindparams(*(sa.bindparam(column.name, type_=column.type) for column in typed))
     )
 
 

@@ -80,8 +80,11 @@ thread_views: Final = _table(
     *_key(Words, "user_id", "thread_id"),
     *_required(sa.BigInteger, "revision"),
     *_required(Moment, "looked_at"),
+    *_optional(Json, "ahead"),
 )
-"""The revision each conversation has been notified of. It may not have any turns yet."""
+"""The revision each conversation has been notified of. It may not have any turns yet, and until
+there are memories its user may have no row. ``ahead`` has the memories that it was notified of
+further: see ``ThreadView``."""
 
 compactions: Final = _table(
     "compactions",

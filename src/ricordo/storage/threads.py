@@ -1,6 +1,5 @@
 """Rows of conversations: threads, turns and compactions."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +11,6 @@ from ricordo.limits import MAX_ID, MAX_PIECE_CHARS
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
-from ricordo.model.vocabulary import Event
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
 from ricordo.storage.paging import page_by_time
@@ -23,15 +21,13 @@ from ricordo.storage.search_rows import (
     put_entries,
     remove_entries,
 )
-from ricordo.storage.sql import PreparedStatement, Words, among, bound_list, upsert
+from ricordo.storage.sql import PreparedStatement, Words, among, bound_list
 from ricordo.storage.tables import (
     TURN_IDS,
     TURNS,
     compactions,
     formation,
-    history,
     of_turn,
-    thread_views,
     threads,
     turn_pieces,
     turns,
@@ -110,7 +106,6 @@ _turns_of_pieces: Final = PreparedStatement(
 )
 _THREADS_CURSOR = "threads"
 _TURNS_CURSOR = "turns"
-_put: Final = upsert(thread_views, replacing=True)
 _COLUMNS: Final = without_user(compactions)
 _user: Final = sa.bindparam("user_id", type_=Words)
 _thread: Final = sa.bindparam("thread_id", type_=Words)
@@ -441,35 +436,6 @@ def _turn_rows(
             zip(ids, said, strict=True), start=last_position + 1
         )
     ]
-
-
-def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
-    """The revision a conversation was notified of; None where never."""
-    wanted = sa.select(thread_views.c.revision).where(
-        thread_views.c.user_id == user_id, thread_views.c.thread_id == thread_id
-    )
-    return connection.execute(wanted).scalar_one_or_none()
-
-
-def note_seen(writing: WriteTransaction, thread_id: str, revision: int) -> None:
-    """Record that a conversation of the writing user is notified up to a revision."""
-    given = {
-        "user_id": writing.user_id,
-        "thread_id": thread_id,
-        "revision": revision,
-        "looked_at": writing.now,
-    }
-    _put.run(writing.connection, given)
-    writing.keeps_user = True
-
-
-def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counter[Event]:
-    counted = (
-        sa.select(history.c.event, sa.func.count())
-        .where(history.c.user_id == user_id, history.c.revision > since)
-        .group_by(history.c.event)
-    )
-    return Counter({Event(event): count for event, count in connection.execute(counted)})
 
 
 def count_open_turns(connection: sa.Connection, user_id: str, thread_id: str) -> int:

@@ -82,6 +82,7 @@ END_KIND: Final = "end"
 _DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
     users: frozenset({"index_stamp", "index_epoch", "index_removals"}),
     items: frozenset({"content_hash", "folded"}),
+    thread_views: frozenset({"ahead"}),
 }
 # In a line, "kind" is the kind of the line.
 _RENAMED: Final[dict[sa.Column[Any], str]] = {proposals.c.kind: "proposal_kind"}

@@ -33,6 +33,7 @@ from ricordo.storage.tables import (
     turns,
     users,
 )
+from ricordo.storage.thread_views import drop_view
 from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug
@@ -106,6 +107,8 @@ def restore_user(
         new_turn_ids = _new_ids(writing, TURN_IDS, (turns, turn_pieces), _ids(given, "turn"))
         for row in given.rows("refused_link"):  # the user has rejected them before
             drop_offer(writing.connection, user_id, row["item_id"])
+        for row in given.rows("thread_view"):  # of a conversation that looked before
+            drop_view(writing, row["thread_id"])
         count = 0
         for kind in TABLE_OF_KIND:
             for page in given.pages(kind) if kind != "link" else ():

@@ -32,6 +32,7 @@ from ricordo.operations import conversations as describe
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried
+from ricordo.storage.thread_views import begin_view
 from ricordo.text.pieces import first_piece
 from ricordo.user_memory.base import UserOperations, implements
 
@@ -58,6 +59,8 @@ class ConversationOperations(UserOperations):
         with self.database.write(user_id, known=known) as writing:
             is_new = thread_rows.find_thread(writing.connection, user_id, thread_id) is None
             recorded = thread_rows.append_turns(writing, thread_id, title, said)
+            if is_new:
+                begin_view(writing, thread_id)
             if recorded:
                 policy = self.formation.policy
                 plan_after_turns(writing, policy, thread_id, is_new_thread=is_new)
