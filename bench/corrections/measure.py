@@ -17,6 +17,7 @@ from ricordo.memory import Memory
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import ChatProxy, ProxyCaller
 from ricordo.testing import ManualClock, ModelServer
+from ricordo.text.dates import ENGLISH_MONTHS
 from ricordo.tools.calls import Tools
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
@@ -25,12 +26,13 @@ STALE, BOTH, CURRENT, NOTHING = "stale", "both", "current", "nothing"
 CLASSES: Final = (STALE, BOTH, CURRENT, NOTHING)
 FAILURES: Final = (STALE, BOTH)
 _START: Final = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-_DAY: Final = timedelta(days=1)
+_ONE_DAY: Final = timedelta(days=1)
 _ASKING: Final = "question"
 _NOTE: Final = " [no longer current since "
 _NOW: Final = "; now: "
-_DATED: Final = re.compile(r"- \d{4}-\d\d-\d\d ")
-_NO_VALUE: Final = re.compile(r"\d{4}-\d\d-\d\d|#\d+")
+_DAY: Final = rf"\d{{1,2}} (?:{'|'.join(ENGLISH_MONTHS)}) \d{{4}}"
+_DATED: Final = re.compile(rf"- {_DAY}[ ,]")
+_NO_VALUE: Final = re.compile(rf"{_DAY}|#\d+")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) ")
 
 Stored = tuple[str, str]
@@ -98,7 +100,7 @@ class _Bench:
         for step in correction.steps:
             self._pass(user, step.after)
             user.observe(list(step.messages), thread=step.thread)
-        self._pass(user, _DAY)
+        self._pass(user, _ONE_DAY)
         items = list(user.list(limit=MAX_PAGE_ITEMS, status="any"))
         memories = [(item.status.value, item.content) for item in items]
         memories += [("waits", one.content) for one in user.proposals() if one.content is not None]
@@ -111,7 +113,7 @@ class _Bench:
         """What is due runs as it would in the background; of upkeep, what compares memories."""
         self._clock.advance(seconds=time.total_seconds())
         self._memory.run_jobs()
-        if time >= _DAY:
+        if time >= _ONE_DAY:
             user.consolidate()
 
     def _proxied(self, user: UserMemory, question: str) -> list[Line]:

@@ -20,6 +20,7 @@ from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import Message
 from ricordo.providers.embedder import Embedder
 from ricordo.text.normalise import folded, is_dense
+from ricordo.text.relative_dates import spelled
 from ricordo.text.tokens import estimate_tokens
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
@@ -225,7 +226,7 @@ Pick = Callable[[Question], Collection[str]]
 
 
 def turn_line(turn: SaidTurn) -> str:
-    return f"{turn.at.date().isoformat()}, {_speaker(turn)}: {' '.join(turn.text.split())}"
+    return f"{spelled(turn.at)}, {_speaker(turn)}: {' '.join(turn.text.split())}"
 
 
 def _speaker(turn: SaidTurn) -> str:
@@ -240,9 +241,7 @@ class PlainSearch:
         self._analyser = user.database.analyser
         self._index = UserIndex(len(self._turns))
         self._embedder: Embedder | None = None
-        texts = [
-            f"[{turn.at.day} {turn.at:%B %Y}] {_speaker(turn)}: {turn.text}" for turn in self._turns
-        ]
+        texts = [f"[{spelled(turn.at)}] {_speaker(turn)}: {turn.text}" for turn in self._turns]
         vectors: Sequence[Any] = [None] * len(texts)
         if by_vectors:
             with user.database.read(user.scope.user_id) as view:

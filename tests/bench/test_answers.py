@@ -137,7 +137,7 @@ def test_the_reader_is_shown_turns(tmp_path: Path, server: FaultyModel, way: str
     path = written(tmp_path, content)
     bench(server, path, "--way", way, "--json")
     (shown,) = notes_of(server, "Where are the bees kept?")
-    line = "2025-03-01, ana: My sister keeps bees behind the old mill."
+    line = "1 March 2025, ana: My sister keeps bees behind the old mill."
     if way == "nothing":
         assert shown == "(none)"
     elif way in ("evidence", "bm25"):  # no other turn has a word of the question
@@ -148,8 +148,8 @@ def test_the_reader_is_shown_turns(tmp_path: Path, server: FaultyModel, way: str
     (shown,) = notes_of(server, "Who plays the piano and who grows tomatoes?")
     if way == "evidence":
         assert shown.splitlines() == [
-            "2025-03-01, ben: How lovely! I only grow tomatoes on the balcony.",
-            "2025-03-01, ben: Ouch. My piano lessons start again in May.",
+            "1 March 2025, ben: How lovely! I only grow tomatoes on the balcony.",
+            "1 March 2025, ben: Ouch. My piano lessons start again in May.",
         ]
 
 
@@ -163,7 +163,7 @@ def test_the_reader_is_shown_a_context_within_its_budget(
     )
     assert few["context"]["tokens"] < many["context"]["tokens"]
     fewer, shown = notes_of(server, "Where are the bees kept?")
-    assert "- 2025-03-01 ana: My sister keeps bees" in shown
+    assert "- 1 March 2025, ana: My sister keeps bees" in shown
     assert estimate_tokens(fewer) <= 230
     body = server.bodies[0]
     assert (body["model"], body["temperature"]) == ("scripted", 0)

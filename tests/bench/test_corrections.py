@@ -56,8 +56,8 @@ def test_every_kind_has_several_ways_and_its_values_alone(language: str) -> None
 
 ACME = changed("Acme", "Globex", "I left Acme, I'm at Globex now.")
 STEAK = changed("steak", None, "I don't eat meat any more.")
-MARKED = "I work at Acme [no longer current since 2026-03-01: “User works at Acme.”]"
-DATED_OLD, DATED_NEW = Line("- 2026-03-01 At Acme", True), Line("- 2026-03-02 At Globex", True)
+MARKED = "I work at Acme [no longer current since 1 March 2026: “User works at Acme.”]"
+DATED_OLD, DATED_NEW = Line("- 1 March 2026 At Acme", True), Line("- 2 March 2026 At Globex", True)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ DATED_OLD, DATED_NEW = Line("- 2026-03-01 At Acme", True), Line("- 2026-03-02 At
         (ACME, [Line("User left Acme")], "current"),
         (ACME, [Line("Works at Acmeville")], "nothing"),
         (ACME, [Line(f"{MARKED[:-1]}; now: “At Globex” #4]")], "current"),
-        (ACME, [Line("At Acme [no longer current since 2026-03-01: “Lives in Rome”]")], "stale"),
+        (ACME, [Line("At Acme [no longer current since 1 March 2026: “Lives in Rome”]")], "stale"),
         (ACME, [DATED_OLD, DATED_NEW], "both"),
         (ACME, [Line("Works at Acme"), DATED_OLD, DATED_NEW], "stale"),
         (ACME, [DATED_OLD], "stale"),
         (STEAK, [Line("Loves steak"), Line(STEAK.correcting)], "stale"),
         (STEAK, [Line(STEAK.correcting), Line("Loves steak")], "current"),
         (STEAK, [Line("Loves tea")], "current"),
-        (STEAK, [Line("- 2026-03-01 Loves steak", True)], "stale"),
+        (STEAK, [Line("- 1 March 2026 Loves steak", True)], "stale"),
     ],
 )
 def test_the_class_of_what_is_shown(
@@ -97,13 +97,13 @@ def test_how_old_and_new_are_stored() -> None:
 def test_the_lines_of_a_prompt() -> None:
     system = (
         "Now: Monday.\n\nWhat is known:\n<ricordo-memory>\nWork: Is a nurse. Has a dog.\n"
-        "</ricordo-memory>\n\nSaid:\n<ricordo-memory>\n- 2026-03-01 user: Hello. Bye.\n"
+        "</ricordo-memory>\n\nSaid:\n<ricordo-memory>\n- 1 March 2026, user: Hello. Bye.\n"
         "</ricordo-memory>"
     )
     assert prompt_lines(system) == [
         Line("Work: Is a nurse."),
         Line("Has a dog."),
-        Line("- 2026-03-01 user: Hello. Bye.", is_dated=True),
+        Line("- 1 March 2026, user: Hello. Bye.", is_dated=True),
     ]
 
 

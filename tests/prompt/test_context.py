@@ -25,6 +25,7 @@ from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.fence import guide
 from ricordo.storage.tables import thread_views
 from ricordo.testing import ManualClock
+from ricordo.text.relative_dates import spelled
 from ricordo.tools.sets import chosen
 from ricordo.tools.tool import FORMS, Tool
 
@@ -36,6 +37,7 @@ pytestmark = [
 ]
 
 MESSAGE = "What tea does the user drink?"
+NAMES = ("Ana", "Ben", "Cleo", "Dora", "Emil", "Finn", "Gita", "Hugo", "Ines", "Jon")
 
 
 def messages(context: Context) -> list[tuple[str, str]]:
@@ -61,7 +63,7 @@ def test_recall_shows_what_matters_with_date_theme_and_id(memory: Memory, ana: U
     assert "The user drinks green tea" in context.system
     assert "bicycle" not in context.system
     (shown,) = context.memories
-    line = f"- {shown.since:%Y-%m-%d} [{shown.theme}] The user drinks green tea #{shown.id}"
+    line = f"- {spelled(shown.since)} [{shown.theme}] The user drinks green tea #{shown.id}"
     assert line in context.system
     assert context.confidence is not None and context.confidence > 0.3
     assert not context.suggests_query
@@ -177,7 +179,8 @@ def test_procedures_superseded_and_forgotten_ones_are_not_shown(ana: UserMemory)
         ana.add(f"The user drinks {kind} tea", theme="drinks", valid_from=day)
     context = ana.context(MESSAGE, modes="recall", threshold=0.0)
     lines = [line for line in context.system.splitlines() if "[drinks]" in line]
-    assert [line[2:12] for line in lines] == ["2024-01-01", "2024-06-01", "2026-01-01"]
+    days = [line.removeprefix("- ").partition(" [")[0] for line in lines]
+    assert days == ["1 January 2024", "1 June 2024", "1 January 2026"]
     assert lines[-1].endswith(f"#{new}")
     assert len(lines[-1]) < 900 and "…" in lines[-1]  # a long memory is cut
 
@@ -192,7 +195,7 @@ def test_what_was_said_in_other_conversations_is_quoted(
     ]
     ana.observe(said, thread="older")
     context = ana.context("oolong tea", thread="now", modes="recall", threshold=0.0)
-    assert "- 2025-05-04 user: I drink oolong tea" in context.system
+    assert "- 4 May 2025, user: I drink oolong tea" in context.system
     assert [one.thread_id for one in context.quotes] == ["older"]
     context = ana.context("oolong tea", thread="older", modes="recall", threshold=0.0)
     assert context.quotes == ()  # what the window shows is not quoted again
@@ -200,6 +203,33 @@ def test_what_was_said_in_other_conversations_is_quoted(
     quiet = open_store(sqlite_url, context_quotes=0).user("ana")
     quiet.observe(said, thread="older")
     assert quiet.context("oolong tea", modes="recall", threshold=0.0).quotes == ()
+
+
+@pytest.mark.requirement("prompt.recall")
+def test_a_quote_says_which_days_it_means(ana: UserMemory) -> None:
+    said = {"role": "user", "content": "I ran out of oolong tea yesterday", "at": "2025-05-04T10Z"}
+    ana.observe([said], thread="older")
+    context = ana.context("oolong tea", thread="now", modes="recall", threshold=0.0)
+    assert "I ran out of oolong tea yesterday (3 May 2025)" in context.system
+
+
+@pytest.mark.requirement("prompt.recall")
+def test_a_turn_that_a_shown_memory_retells_is_not_quoted(ana: UserMemory) -> None:
+    ana.observe([{"role": "user", "content": "I drink oolong tea"}], thread="older")
+    ana.add("User drinks oolong tea")
+    context = ana.context("oolong tea", thread="now", modes="recall", threshold=0.0)
+    assert len(context.memories) == 1 and context.quotes == ()
+
+
+@pytest.mark.requirement("prompt.recall")
+@pytest.mark.requirement("prompt.budget")
+def test_quotes_take_what_a_short_conversation_leaves(ana: UserMemory) -> None:
+    said = [f"{name} says that oolong tea tastes of {name} " + "leaves " * 20 for name in NAMES]
+    ana.observe([{"role": "user", "content": one} for one in said], thread="older")
+    context = ana.context(
+        "oolong tea", modes="recall", threshold=0.0, budget_tokens=600, reply_tokens=0
+    )
+    assert context.tokens.memories > 0.6 * context.tokens.budget
 
 
 @pytest.mark.requirement("prompt.policy")

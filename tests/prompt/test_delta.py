@@ -108,7 +108,10 @@ def test_what_has_no_room_is_told_another_time(ana: UserMemory) -> None:
     ana.add("Something")
     told(ana)
     ana.add("word " * 100)
-    assert ana.context("", thread=THREAD, modes="recall", budget_tokens=200).delta == ()
+    assert (
+        ana.context("", thread=THREAD, modes="recall", budget_tokens=200, reply_tokens=99).delta
+        == ()
+    )
     assert len(told(ana)) == 1
 
 

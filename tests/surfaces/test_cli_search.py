@@ -13,6 +13,7 @@ from ricordo.cli.options import Store
 from ricordo.cli.session import open_store as open_for_command
 from ricordo.errors import ImportFailed
 from ricordo.model.record import plain
+from ricordo.text.relative_dates import spelled
 from tests.support.commandline import Ran
 
 pytestmark = [
@@ -116,7 +117,7 @@ def test_a_turn_that_is_no_longer_current_is_marked(cli: Cli, known: UserMemory)
     known.observe([{"role": "user", "content": "I live in Lisbon", "id": "m1"}], thread="t1")
     old = known.add("Lives in Lisbon", thread_id="t1", message_id="m1").id
     new = known.add("Lives in Turin", supersedes=old).id
-    day = known.get(new).valid_from.date()
+    day = spelled(known.get(new).valid_from)
     note = f"[no longer current since {day}: “Lives in Lisbon”; now: “Lives in Turin” #{new}]"
     assert f"I live in Lisbon {note}" in cli("search-turns", "Lisbon").out
     (hit,) = cli("search-turns", "Lisbon", "--json").json["results"]

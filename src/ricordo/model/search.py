@@ -13,6 +13,7 @@ from ricordo.model.checks import theme_slug
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import MemoryType, Status
+from ricordo.text.relative_dates import spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,13 @@ class MemoryHit(Hit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupersededStatement(Record):
-    """A superseded memory of what a turn said: its id, content and words in the turn.
+    """What a turn said that is no longer so: as a superseded memory, its id, content and words in
+    the turn; or the turn itself, without an id.
 
-    ``now`` is what is current instead and ``by`` the id of that memory; None where it is gone.
+    ``now`` is what is current instead and ``by`` the id of that memory; None where it is unknown.
     """
 
-    id: int
+    id: int | None
     content: str
     quote: str | None
     since: datetime
@@ -75,7 +77,7 @@ class SupersededStatement(Record):
         return f"[no longer current since {self._day(zone)}: “{self.quote}”]"
 
     def _day(self, zone: tzinfo) -> str:
-        return self.since.astimezone(zone).date().isoformat()
+        return spelled(self.since.astimezone(zone))
 
 
 @dataclass(frozen=True, slots=True)

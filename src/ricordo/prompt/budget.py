@@ -22,7 +22,8 @@ REQUEST_TOKENS: Final = 3
 
 _SYSTEM_SHARE: Final = 0.5
 _MEMORY_SHARE: Final = 0.35
-"""Of what is left beside the message, the tools and the reply. History gets the rest."""
+"""Of what is left beside the message, the tools and the reply; memories get more where the
+conversation is short. History gets the rest."""
 
 _USER: Final = "user"
 ASSISTANT: Final = "assistant"
@@ -115,9 +116,11 @@ class Budget:
         """For prompt files, the date and the guide."""
         return TokenBudget(self.count, int(self.room * _SYSTEM_SHARE))
 
-    def for_memories(self) -> TokenBudget:
-        """For memories, changes and the narrative."""
-        return TokenBudget(self.count, int(self.room * _MEMORY_SHARE))
+    def for_memories(self, system: TokenBudget, history_tokens: int) -> TokenBudget:
+        """For memories, quotes, changes and the narrative: a share, and what history leaves."""
+        left = self.room - system.spent
+        share = int(self.room * _MEMORY_SHARE)
+        return TokenBudget(self.count, min(left, max(share, left - history_tokens)))
 
     def for_history(self, *spent: TokenBudget) -> TokenBudget:
         """Everything the other parts have not spent."""

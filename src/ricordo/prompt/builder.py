@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Final, TypeVar
+from typing import Final
 
 from ricordo.formation.injected import FENCE_START
 from ricordo.limits import MAX_GUIDE_BYTES
@@ -62,13 +62,13 @@ class PromptDraft:
         # The user's own memories, other users', and global ones, separately.
         by_heading: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
         for one in sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id)):
-            by_heading[selection.heading_of(one)].append(selection.memory_line(one, zone))
+            by_heading[selection.heading_of(one)].append(selection.line_of(one, zone))
         quotes = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
         return [
             self.delta_section,
             self.narrative,
             *(fenced_list(heading, listed) for heading, listed in by_heading.items()),
-            fenced_list(selection.QUOTED, (selection.quote_line(hit, zone) for hit in quotes)),
+            fenced_list(selection.QUOTED, (selection.line_of(hit, zone) for hit in quotes)),
         ]
 
     def system(self, zone: tzinfo) -> str:
@@ -113,8 +113,6 @@ class PromptMaterial:
 # room is listed in ``left_out``.
 
 
-Shown = TypeVar("Shown")
-
 ReadChanges = Callable[[Fits], tuple[str, ...]]
 """Returns the changes for the conversation that fit."""
 
@@ -136,7 +134,7 @@ class Builder:
         draft = PromptDraft()
         system = self._budget.for_system()
         self._spend_on_system(draft, material, system)
-        memory = self._budget.for_memories()
+        memory = self._budget.for_memories(system, self._history_tokens(material.window))
         self._add_changes(draft, read_changes, memory)
         self._spend_on_memories(draft, material, memory)
         history = self._budget.for_history(system, memory)
@@ -194,23 +192,16 @@ class Builder:
         self, draft: PromptDraft, material: PromptMaterial, token_budget: TokenBudget
     ) -> None:
         choice = material.choice
-        draft.memories = _affordable(
-            choice.memories,
-            lambda one: selection.memory_line(one, self._zone),
-            selection.heading_of,
-            token_budget,
-        )
+        for one in _affordable(choice.by_confidence(), self._zone, token_budget):
+            if isinstance(one, Selection):
+                draft.memories.append(one)
+            else:
+                draft.quotes.append(one)
         missing = len(choice.memories) - len(draft.memories)
         if missing:
             token_budget.left_out.append(f"{missing} memories")
         draft.narrative = self._fenced_head(
             "summary", selection.NARRATIVE, block(material.narrative), token_budget
-        )
-        draft.quotes = _affordable(
-            choice.turns,
-            lambda hit: selection.quote_line(hit, self._zone),
-            lambda _: selection.QUOTED,
-            token_budget,
         )
 
     def _spend_on_history(
@@ -229,6 +220,13 @@ class Builder:
         draft.history = history_messages(
             window.turns, material.notes, self._request.message, token_budget
         )
+
+    def _history_tokens(self, window: Window | None) -> int:
+        """What the conversation takes if it is shown whole."""
+        if window is None:
+            return 0
+        before = sum(self._count(text) for text in (window.today, window.bridge) if text)
+        return before + sum(self._count(one.content) + MESSAGE_TOKENS for one in window.turns)
 
     def _fenced_head(self, name: str, heading: str, text: str, token_budget: TokenBudget) -> str:
         """A text under a heading, in a fence, or as much of its beginning as fits."""
@@ -331,24 +329,19 @@ class Builder:
 
 
 def _affordable(
-    wanted: Sequence[Shown],
-    line: Callable[[Shown], str],
-    heading: Callable[[Shown], str],
-    token_budget: TokenBudget,
-) -> list[Shown]:
+    wanted: Iterable[Selection | TurnHit], zone: tzinfo, token_budget: TokenBudget
+) -> Iterator[Selection | TurnHit]:
     """Those whose lines are affordable, the most relevant first; each heading and its fence are
     paid with the first line under it."""
-    kept = []
     paid: set[str] = set()
     for one in wanted:
-        under = heading(one)
+        under, line = selection.heading_of(one), selection.line_of(one, zone)
         around = [] if under in paid else [fenced_list(under, ["-"])]
-        if token_budget.affords("\n".join([*around, line(one)])):
-            for part in (*around, line(one)):
+        if token_budget.affords("\n".join([*around, line])):
+            for part in (*around, line):
                 token_budget.pay(part)
             paid.add(under)
-            kept.append(one)
-    return kept
+            yield one
 
 
 def _counted(dropped: Mapping[str, int]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -26,13 +26,16 @@ from ricordo.storage.items import page_of_items
 from ricordo.storage.where import audience_of, matching
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
+from ricordo.text.relative_dates import spelled, with_meant_dates
 
 _SEARCHED: Final = 30
 """Memories searched per message, before uncertain ones are dropped."""
 
 _SHARE_OF_BEST_MEMORY: Final = 0.5
-_SHARE_OF_BEST_QUOTE: Final = 0.05
-_LEAST_LIKELY_QUOTE: Final = 0.02
+_SHARE_OF_BEST_QUOTE: Final = 0.1
+_LEAST_LIKELY_QUOTE: Final = 0.03
+_RETOLD: Final = 0.8
+"""The share of the words of a turn that a memory has that tells the same."""
 _WITHOUT_PROCEDURES: Final = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 _SPOKEN_ROLES: Final = ("user", "assistant")
 
@@ -76,6 +79,15 @@ class Choice:
     turns: tuple[TurnHit, ...] = ()
     confidence: float | None = None
     degraded: str | None = None
+
+    def by_confidence(self) -> list[Selection | TurnHit]:
+        """Memories and turns in one list, the surest first, after what is always shown."""
+        always = [one for one in self.memories if one.confidence is None]
+        found: list[Selection | TurnHit] = [
+            *(one for one in self.memories if one.confidence is not None),
+            *self.turns,
+        ]
+        return [*always, *sorted(found, key=lambda one: -(one.confidence or 0.0))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +152,10 @@ class MemorySelector:
         ]
         turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window)
         known = (found.confidence, best_turn)
+        memories = tuple(_without_conflicts([*always, *_limited(sure, rules.most)]))
         return Choice(
-            tuple(_without_conflicts([*always, *_limited(sure, rules.most)])),
-            turns,
+            memories,
+            tuple(_not_retold(turns, memories, self._database.analyser)),
             max((one for one in known if one is not None), default=0.0),
             found.degraded,
         )
@@ -229,6 +242,17 @@ def _without_conflicts(chosen: Sequence[Selection]) -> list[Selection]:
     return [one for one in kept if one.item.id not in outdated][:MAX_RECALLED_MEMORIES]
 
 
+def _not_retold(
+    turns: Iterable[TurnHit], memories: Iterable[Selection], analyser: Analyser
+) -> Iterator[TurnHit]:
+    """The turns that say more than a memory that is shown."""
+    told = [set(analyser.terms(one.item.content)) for one in memories]
+    for hit in turns:
+        said = set(analyser.terms(hit.content_snippet))
+        if not any(len(said & terms) >= _RETOLD * len(said) for terms in told):
+            yield hit
+
+
 def _outdated(one: Selection, other: Selection) -> Selection | None:
     """Which of two memories is contradicted by the other, later one, if any."""
     if one.item.valid_from == other.item.valid_from or one.owner_id != other.owner_id:
@@ -238,18 +262,22 @@ def _outdated(one: Selection, other: Selection) -> Selection | None:
     return min(one, other, key=lambda chosen: chosen.item.valid_from)
 
 
-def heading_of(chosen: Selection) -> str:
-    """The heading of a memory: others' memories are marked as such."""
+def heading_of(chosen: Selection | TurnHit) -> str:
+    """The heading of a memory or turn: others' memories are marked as such."""
+    if isinstance(chosen, TurnHit):
+        return QUOTED
     if chosen.owner_id is None:
         return RECALLED
     return FROM_SERVICE if chosen.owner_id == GLOBAL_OWNER else SHARED
 
 
-def memory_line(chosen: Selection, zone: tzinfo) -> str:
-    """A memory on one line: since when, theme, content, id. Another user's is quoted, with their
-    name."""
+def line_of(chosen: Selection | TurnHit, zone: tzinfo) -> str:
+    """A memory on one line: since when, theme, content, id; another user's is quoted, with their
+    name. Or an earlier turn: when, who, what, and what of it is no longer current."""
+    if isinstance(chosen, TurnHit):
+        return _quote_line(chosen, zone)
     item = chosen.item
-    day = _day(item.valid_from, zone)
+    day = spelled(item.valid_from.astimezone(zone))
     text = one_line(item.content)
     if len(text) > MAX_RECALLED_CHARS:
         text = f"{text[: MAX_RECALLED_CHARS - 1].rstrip()}…"
@@ -258,10 +286,11 @@ def memory_line(chosen: Selection, zone: tzinfo) -> str:
     return f"- {day} [{one_line(item.theme)}] {said} #{item.id}"
 
 
-def quote_line(hit: TurnHit, zone: tzinfo) -> str:
-    """An earlier turn on one line: when, who, what, and what of it is no longer current."""
-    said = " ".join([hit.content_snippet, *(one.note(zone) for one in hit.superseded)])
-    return f"- {_day(hit.at, zone)} {one_line(hit.actor or hit.role)}: {one_line(said)}"
+def _quote_line(hit: TurnHit, zone: tzinfo) -> str:
+    at = hit.at.astimezone(zone)
+    notes = (one.note(zone) for one in hit.superseded)
+    said = " ".join([with_meant_dates(hit.content_snippet, at), *notes])
+    return f"- {spelled(at)}, {one_line(hit.actor or hit.role)}: {one_line(said)}"
 
 
 def recalled_memory(chosen: Selection) -> RecalledMemory:
@@ -300,10 +329,6 @@ def date_and_time(now: datetime, zone: tzinfo) -> str:
 def says_only_the_time(system: str) -> bool:
     """Whether a system text has only the date and time."""
     return not system or _TIME_LINE.fullmatch(system) is not None
-
-
-def _day(moment: datetime, zone: tzinfo) -> str:
-    return moment.astimezone(zone).date().isoformat()
 
 
 def give_feedback(

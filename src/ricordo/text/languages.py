@@ -67,6 +67,23 @@ _MIN_WORDS_FOUND: Final = 2
 _MIN_LEAD: Final = 1.8  # times the score of the second
 _LONGEST_LOOK_CHARS: Final = 4_000
 
+LANGUAGE_NAMES: Final = {
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "he": "Hebrew",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+    "th": "Thai",
+    "zh": "Chinese",
+}
+
 
 def guess(text: str) -> str | None:
     """The language of a text, or None when uncertain.

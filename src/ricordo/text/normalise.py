@@ -303,3 +303,8 @@ def _starts_hump(word: str, place: int) -> bool:
     if not word[place - 1].isupper():
         return True
     return place + 1 < len(word) and word[place + 1].islower()  # the S of HTTPServer
+
+
+def printable(text: str) -> str:
+    """Without line breaks and characters that a database refuses."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
