@@ -30,6 +30,19 @@ User works nights. / I no longer work nights, that ended when I got HIV.
 User plays football. / I stopped playing football since I have epilepsy.
 User drives to work. / I don't drive to work any more because of my depression.
 """
+# What is said first / what is said later, which ends it or not.
+TURN_ENDED = """
+I use Bun for all my scripts. / I no longer use Bun for my scripts.
+We stay at the Astoria in Oslo. / No, not the Astoria. It's the Bristol.
+My laptop is a Chromebook. / I told you the wrong thing about my laptop: it's a ThinkPad.
+I have a dog named Pepper. / Did I say Pepper? I meant Bruno.
+Ich wohne in Basel. / Übrigens: ich wohne nicht mehr in Basel.
+"""
+TURN_LEFT_ALONE = """
+My brother drives a Corolla. / I no longer drive a Corolla.
+I grow tomatoes on the balcony. / By the way, I no longer use Bun.
+I use Bun for all my scripts. / Is it true that nobody uses Bun any more?
+"""
 LEFT_ALONE = """
 User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.
 User drives a Volvo. / My brother drives a Tesla now.
@@ -84,6 +97,45 @@ def test_what_ends_nothing_is_not_kept(talking: Talking) -> None:
     assert [one.action for one in report.decisions] == [Action.IGNORE]
 
 
+@pytest.mark.requirement("recall.superseded_turns")
+@pytest.mark.parametrize("table", [TURN_ENDED, TURN_LEFT_ALONE], ids=["ended", "left alone"])
+def test_an_earlier_turn_is_marked_where_its_statement_ends(talking: Talking, table: str) -> None:
+    for number, line in enumerate(table.strip().splitlines()):
+        first, later = line.split(" / ")
+        other = talking.other(f"user-{number}")
+        other.form(first)
+        talking.clock.advance(days=1)
+        other.form(later)
+        marked = [
+            hit.content_snippet
+            for hit in other.me.search_turns(first, threshold=0)
+            if hit.superseded
+        ]
+        assert marked == ([first] if table is TURN_ENDED else []), line
+
+
+@pytest.mark.requirement("recall.superseded_turns")
+def test_an_answer_that_repeats_an_ended_statement_is_marked_too(talking: Talking) -> None:
+    talking.say("I use Bun for all my scripts.")
+    talking.say("Bun, okay.", role="assistant")
+    talking.form("I no longer use Bun for my scripts.")
+    ended = [turn.content for turn in talking.me.turns("monday") if turn.ended_at is not None]
+    assert ended == ["I use Bun for all my scripts.", "Bun, okay."]
+    (hit, *_) = talking.me.search_turns("What do I run my scripts with?", role="assistant")
+    assert [one.since for one in hit.superseded] == [talking.clock()]
+
+
+@pytest.mark.requirement("recall.superseded_turns")
+def test_a_turn_holds_again_when_its_memory_does(talking: Talking) -> None:
+    talking.form("My laptop is a Chromebook.")
+    (old,) = talking.me.list()
+    talking.clock.advance(days=1)
+    talking.form("I told you the wrong thing about my laptop: it's a ThinkPad.")
+    talking.me.undo(old.id)
+    (first, *_) = talking.me.search_turns("My laptop is a Chromebook.")
+    assert first.superseded == ()
+
+
 def test_without_the_model_words_decide(talking: Talking, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> None:
         raise RuntimeError("no model")
@@ -100,6 +152,10 @@ def test_whose_statement_it_is() -> None:
     assert are_of_one_subject("User works at Acme.", "I left Acme")
     assert not are_of_one_subject("Ben works at Acme.", "I left Acme")
     assert are_of_one_subject("Ben works at Acme.", "Ben left Acme")
+    assert not are_of_one_subject("My brother drives a Corolla.", "I sold the Corolla")
+    assert are_of_one_subject("User's brother drives a Corolla.", "He sold the Corolla")
+    assert are_of_one_subject("My partner Mia and I cook a lot.", "I broke up with Mia")
+    assert are_of_one_subject("My laptop is a Chromebook.", "It's a ThinkPad")
 
 
 def test_english_is_recognised_in_a_few_words() -> None:

@@ -317,7 +317,7 @@ def test_nothing_waits_in_a_transaction_from_observing_to_searching(
         )
     )
     model_server.answer_with(lambda _body: judged(*["contradiction"] + ["different"] * 20))
-    report = watched.form("i paint large ships on weekdays, and i have diabetes")
+    report = watched.form("i paint large ships on weekdays. and i have diabetes")
     assert report.count(Action.REPLACE) == 1
     assert report.count(Action.PROPOSE) == 1
     assert len(model_server.prompts) == 2

@@ -223,6 +223,7 @@ def test_links_of_an_earlier_release_stay(
         for table in ("link_offers", "blocked_senders", "ended_sessions", "turn_pieces"):
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN observed_by")
+        connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN ended_at")
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
     engine.dispose()
@@ -245,6 +246,7 @@ def test_long_turns_of_an_earlier_release_are_cut_into_pieces(
     with engine.begin() as connection:  # as it was before
         connection.exec_driver_sql("DROP TABLE turn_pieces")
         connection.exec_driver_sql("DELETE FROM turn_index WHERE id NOT IN (SELECT id FROM turns)")
+        connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN ended_at")
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()

@@ -270,6 +270,7 @@ def test_an_export_of_ours_takes_as_much_memory_as_a_batch_not_as_the_file(
         "actor": None,
         "tool_calls": None,
         "observed_by": None,
+        "ended_at": None,
     }
     said = [
         {**turn, "id": n, "position": n, "content": f"{n} " + "word " * 2_000}

@@ -88,6 +88,10 @@ class Candidate:
     is_ending: bool = False
     puts_right: tuple[str, str] | None = None
 
+    def is_at(self, start: int, end: int) -> bool:
+        """Whether its quote overlaps the passage between two places."""
+        return self.passage.is_said_at(self.quote, ((start, end),))
+
     @property
     def is_unsure(self) -> bool:
         """Somebody else may be speaking: requests need consent."""

@@ -1,7 +1,7 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,7 @@ from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.evidence import denials
 from ricordo.formation.gate import NOT_KEPT
+from ricordo.formation.own_words import ENDINGS, SENTENCE_END
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import (
@@ -40,14 +41,18 @@ from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
 from ricordo.text.languages import guess, may_be_english
-from ricordo.text.normalise import canonical
+from ricordo.text.normalise import canonical, printable
 
 _NEIGHBOURS: Final = 8
-_RELATED: Final = 0.25  # the least similarity of what the model compares
+RELATED: Final = 0.25  # the least similarity of what the model compares
 _COMPARED: Final = 5
 _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 SURELY: Final = 0.9
+_NAMED: Final = 0.2  # of the words, where a denial and what is known name the same
+_NAMED_AS_OVER: Final = 0.3
+_SAME_BUT_DENIED: Final = 0.5
 _UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
+_ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
 STATEMENT_TYPES: Final = (
     MemoryType.PREFERENCE,
@@ -231,6 +236,26 @@ class Resolver:
             for place, found in enumerate(resolved)
         ]
 
+    @staticmethod
+    def with_memories_of(
+        user_id: str, resolutions: Sequence[Resolution], ended: Mapping[int, Sequence[Item]]
+    ) -> list[Resolution]:
+        """Also replace memories of turns that messages end, by the ids of these messages."""
+        resolved = list(resolutions)
+        targets = {item.id for one in resolutions for item in one.targets}
+        for place, one in enumerate(resolved):
+            left = [
+                item
+                for item in ended.get(one.candidate.passage.turn_id, ())
+                if item.id not in targets and one.candidate.puts_right is None
+            ]
+            is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
+            if left and is_kept:
+                olds = [KnownStatement(item, 1.0) for item in (*one.targets, *left)]
+                resolved[place] = _replacing(user_id, one.candidate, olds, CONTRADICTION)
+                targets |= {item.id for item in left}
+        return resolved
+
     def _overtaken(self, candidate: Candidate, later: Sequence[Candidate]) -> Resolution | None:
         """Whether the same conversation repeats, improves or corrects it further on.
 
@@ -258,9 +283,11 @@ class Resolver:
                 return _same_key(candidate, present), []
         found = self._known.near(user_id, candidate.content, candidate.type)
         if candidate.puts_right is not None:
-            return _put_right(user_id, candidate, found, *candidate.puts_right), []
+            put_right = _put_right(user_id, candidate, found, *candidate.puts_right)
+            if put_right is not None:
+                return put_right, []
         related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
-        compared = _stances(candidate, [one.item.content for one in related])
+        compared = stances_to(candidate, [one.item.content for one in related])
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
         near = [one for one in found if one.similarity >= self._policy.judge_min]
         for one in near:
@@ -346,7 +373,7 @@ def _ends(later: Candidate, candidate: Candidate) -> bool:
         return False
     if not share_of_words(ENGLISH, later.content, candidate.content):
         return False
-    return _stances(later, [candidate.content])[0].replaced >= SURELY
+    return stances_to(later, [candidate.content])[0].replaced >= SURELY
 
 
 def _contradiction(candidate: Candidate, known: str) -> str | None:
@@ -357,26 +384,44 @@ def _contradiction(candidate: Candidate, known: str) -> str | None:
     return reason
 
 
-def _stances(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
+def stances_to(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
     """How a candidate stands to what is known, in the words of the user.
 
-    The model has learned English. In other languages only a denial is believed.
+    The model has learned English. In other languages only a denial is believed, of something that
+    both name.
     """
-    text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
-    before = _PUTS_RIGHT.search(text, 0, start) if start > 0 else None
-    said = text[before.start() : start + len(candidate.quote)] if before else candidate.quote
+    said, quote = _in_its_sentence(candidate), candidate.quote
     is_english = may_be_english(said)
+    is_over = candidate.is_ending or candidate.kind in ENDINGS
     found = []
     for old, how in zip(known, stances(said, known), strict=True):
-        is_same = are_of_one_subject(old, said) and are_of_one_subject(candidate.content, old)
+        is_same = are_of_one_subject(old, quote) and are_of_one_subject(candidate.content, old)
+        shared = share_of_words(ENGLISH, said, old)
         if not is_same or not _meet(candidate, old):
             found.append(_UNKNOWN)
+        elif is_over and shared >= _NAMED_AS_OVER:
+            found.append(_ENDED)
         elif is_english and guess(old) in {"en", None}:
             found.append(how)
+        elif shared >= _NAMED and denials(said) > denials(old):
+            ends = _ENDED.replaced if shared >= _SAME_BUT_DENIED else how.replaced
+            found.append(_UNKNOWN._replace(replaced=ends))
         else:
-            denies = denials(said) > denials(old)
-            found.append(_UNKNOWN._replace(replaced=how.replaced) if denies else _UNKNOWN)
+            found.append(_UNKNOWN)
     return found
+
+
+def _in_its_sentence(candidate: Candidate) -> str:
+    """The sentence of what was said, which may begin with what is over; a change is told by the
+    whole message, and what puts something right by the sentence before too."""
+    text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
+    if candidate.is_change or start < 0:
+        return text if candidate.is_change else candidate.quote
+    before = _PUTS_RIGHT.search(text, 0, start)
+    ends = [found.end() for found in SENTENCE_END.finditer(text, 0, start)]
+    first = before.start() if before else max(ends, default=0)
+    last = SENTENCE_END.search(text, start + len(candidate.quote) - 1)
+    return text[first : last.end() if last else len(text)].strip()
 
 
 def _meet(candidate: Candidate, old: str) -> bool:
@@ -388,7 +433,7 @@ def _meet(candidate: Candidate, old: str) -> bool:
 
 def _put_right(
     user_id: str, candidate: Candidate, known: Sequence[KnownStatement], wrong: str, right: str
-) -> Resolution:
+) -> Resolution | None:
     """The memory with the wrong value, and the right one in its place."""
     said = re.compile(rf"\b{re.escape(wrong)}\b", re.IGNORECASE)
     for one in known:
@@ -398,13 +443,13 @@ def _put_right(
             if one.item.key is not None:
                 return _same_key(better, one.item)
             return _replacing(user_id, better, [one], PUT_RIGHT)
-    return _new(candidate, known)
+    return None
 
 
 def _are_related(candidate: Candidate, known: KnownStatement) -> bool:
-    if known.similarity >= _RELATED:
+    if known.similarity >= RELATED:
         return True
-    return share_of_words(ENGLISH, candidate.content, known.item.content) >= _RELATED
+    return share_of_words(ENGLISH, candidate.content, known.item.content) >= RELATED
 
 
 def _differ(candidate: Candidate, known: KnownStatement) -> bool:
@@ -531,9 +576,7 @@ class ModelJudge:
         for number, place in enumerate(asked, start=1):
             entry = answered.get(number)
             if entry is not None:
-                # Bounded in length and without characters that a database refuses.
-                printable = "".join(sign if sign.isprintable() else " " for sign in entry.reason)
-                why = printable.strip()[: limits.MAX_REASON_CHARS]
+                why = printable(entry.reason).strip()[: limits.MAX_REASON_CHARS]
                 verdicts[place] = Verdict(entry.verdict, why or None)
         return verdicts
 

@@ -40,8 +40,8 @@ from ricordo.model.checks import theme_slug
 from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME, MemoryType
 from ricordo.providers.chat_model import Message
-from ricordo.text.languages import guess
-from ricordo.text.normalise import folded, slug
+from ricordo.text.languages import LANGUAGE_NAMES, guess
+from ricordo.text.normalise import folded, printable, slug
 from ricordo.text.secrets import has_secret, without_secrets
 from ricordo.text.spans import Span
 
@@ -52,6 +52,7 @@ ASSISTANT_ROLE: Final = "assistant"
 SURELY_NOT: Final = 0.8
 INJECTED: Final = "inject"
 TOUCHED: Final = 0.25
+_MOST_OF_IT: Final = 0.7  # of the user's words, which a model's sentence may stand for
 _EVERYDAY_FIELDS: Final = frozenset({"preferred_name", "pronouns", "city", "language"})
 CLEARLY_TOUCHED: Final = 0.6
 NEVER_ASKED_FOR: Final = frozenset({"ask", "quote", "fiction", "hypo", "claim", "oneoff", "inject"})
@@ -64,9 +65,7 @@ _SCENE = pattern("corrections", "scene", re.IGNORECASE)
 _SCENE_OVER = pattern("corrections", "scene over", re.IGNORECASE)
 _SCENE_CHARS: Final = 4_000
 _GONE = pattern("corrections", "gone", re.IGNORECASE)
-_NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|to|at|di|"
-    r"ke)\s+)?([\w-]{3,})",
-                       re.IGNORECASE)  # fmt: skip
+_NOT_THIS = pattern("corrections", "not this", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]{3,}")
 _THIS_NOT_THAT = pattern("corrections", "this not that", re.IGNORECASE)
 
@@ -80,23 +79,6 @@ _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request with
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
-# A small model writes in the language of its instructions unless it is told the name of another.
-_LANGUAGE_NAMES: Final = {
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "he": "Hebrew",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "pt": "Portuguese",
-    "th": "Thai",
-    "zh": "Chinese",
-}
 _CLAUSE_BREAK: Final = re.compile(r"[,;:，、；：]|\s[-–—]\s")
 _AROUND_QUESTION: Final = " \n\"'¿?？"
 
@@ -186,20 +168,22 @@ def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> l
     """What "Vue, not React" makes of what was said before; of a memory, if nothing was."""
     found: list[Candidate] = []
     for passage in passages:
-        if passage.material or passage.unsure or passage.doubtful:
+        if passage.material or passage.doubtful:
             continue
         for match in _THIS_NOT_THAT.finditer(passage.text[:_SCENE_CHARS]):
-            right, wrong = (match["right"] or match["right2"]), (match["wrong"] or match["wrong2"])
+            found_as = {name.rstrip("234"): one for name, one in match.groupdict().items() if one}
+            right, wrong = found_as["right"], found_as["wrong"]
             told = [one for one in candidates if _is_of(one, passage) and not one.is_change]
-            if any(_overlaps_span(one, match.span()) for one in told):
+            if any(one.is_at(*match.span()) for one in told):
                 continue  # a statement of its own
-            quote = match[0].strip(_AROUND_QUESTION)
+            quote = match[0].rpartition("?")[2].strip(_AROUND_QUESTION)
             value = re.compile(rf"\b{re.escape(wrong)}\b", re.IGNORECASE)
             earlier = [one for one in candidates if _precedes(one, passage, match.start())]
             same = [one for one in earlier if value.search(one.content) and not one.is_change]
             if same:
                 content = right.join(value.split(same[-1].content))
-                found.append(replace(same[-1], content=content, quote=quote, passage=passage))
+                better = replace(same[-1], content=content, quote=quote, passage=passage)
+                found.append(replace(better, puts_right=(wrong, right)))
             else:
                 found.append(
                     Candidate(
@@ -213,11 +197,6 @@ def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> l
                     )
                 )
     return found
-
-
-def _overlaps_span(candidate: Candidate, span: Span) -> bool:
-    start = candidate.passage.text.find(candidate.quote)
-    return start < span[1] and span[0] < start + len(candidate.quote)
 
 
 def _is_of(candidate: Candidate, passage: Passage) -> bool:
@@ -255,13 +234,22 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     for passage in own:
         read += in_own_words(passage, readings[passage.turn_id])
     read += put_right(read, own)
-    told = {one.passage.turn_id for one in read}
-    for passage in own:
-        if passage.turn_id not in told:
-            read += change_in(passage, readings[passage.turn_id])
+    scene = played(own)
+    whole = [
+        one
+        for passage in own
+        if passage.turn_id not in scene
+        for one in change_in(passage, readings[passage.turn_id])
+    ]
+    right = [one for one in read if one.puts_right]
+    told = [
+        *right,
+        *(one for one in whole if not any(_is_of(other, one.passage) for other in right)),
+    ]
+    used = {one.passage.turn_id for one in read}
+    read += [one for one in whole if one.passage.turn_id not in used]
     read, not_agreed = _agreed(read, by_model, readings)
     refused += [rejected(one.content, reason) for one, reason in not_agreed]
-    scene = played(own)
     refused += [rejected(one.content, _ROLE_PLAY) for one in read if one.passage.turn_id in scene]
     found = [one for one in read if one.passage.turn_id not in scene]
     refused += _secrets_asked_for(segment) + _asked_in_vain(read_turns, read, readings)
@@ -286,7 +274,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         gone = dropped(kept)
         kept = [one for one in kept if not any(one is other for other in gone)]
         refused += [rejected(one.content, reason) for one in gone]
-    return Found(kept, refused, material)
+    return Found(kept, refused, told, material)
 
 
 def _agreed(
@@ -306,7 +294,9 @@ def _agreed(
         is_known = guess(reading.text) in {*LANGUAGES, None}
         same = [other for other in read if _overlap(one, other)]
         own = [other for other in same if other.is_in_own_words]
-        if len(same) == len(own) == 1 and retells(one.content, own[0].quote, around):
+        told = min(len(one.quote), len(one.content))
+        is_whole = bool(own) and told >= _MOST_OF_IT * len(own[0].quote)
+        if len(same) == len(own) == 1 and is_whole and retells(one.content, own[0].quote, around):
             kept.append(
                 replace(own[0], content=one.content, is_in_own_words=False, is_by_model=True)
             )
@@ -318,7 +308,9 @@ def _agreed(
             else:
                 reason = NOT_KEPT.get(piece.label, "not what the tool says")
                 refused.append((one, Rejection(RejectionCode.NOT_KEPT, reason)))
-        elif not is_known or (one.is_explicit and retells(one.content, one.quote, around)):
+        elif not is_known or (
+            one.is_explicit and piece.is_kept and retells(one.content, one.quote, around)
+        ):
             kept.append(one)
         else:
             reason = NOT_KEPT.get(piece.label, "not surely lasting")
@@ -337,10 +329,8 @@ def _told_by_model(kept: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
-    if one.passage.turn_id != other.passage.turn_id:
-        return False
-    first, second = (each.passage.text.find(each.quote) for each in (one, other))
-    return first < second + len(other.quote) and second < first + len(one.quote)
+    start = other.passage.text.find(other.quote)
+    return _is_of(one, other.passage) and one.is_at(start, start + len(other.quote))
 
 
 def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
@@ -484,7 +474,8 @@ def read_with_model(
             subject=SUBJECT,
             most=limits.MAX_EXTRACTED_CANDIDATES,
             transcript=piece,
-            language=_LANGUAGE_NAMES.get(language or "", "their own language"),
+            # A small model writes in the language of its instructions unless it is told the name.
+            language=LANGUAGE_NAMES.get(language or "", "their own language"),
         )
         found = model.ask(user_id, [Message("user", prompt)], Extracted)
         for place, entry in enumerate(found.memories):
@@ -516,8 +507,8 @@ def _candidate(
     )
     if kind is MemoryType.PROCEDURE and not is_explicit:
         return Rejection(RejectionCode.NOT_ASKED_FOR, "steps that nobody asked to keep")
-    theme = slug(_printable(entry.theme))
-    key = "_".join(_printable(entry.key).casefold().replace("-", "_").split())
+    theme = slug(printable(entry.theme))
+    key = "_".join(printable(entry.key).casefold().replace("-", "_").split())
     return Candidate(
         content=entry.content,
         quote=quote,
@@ -545,7 +536,3 @@ def _was_asked_for(content: str, quote: str, reading: Reading) -> bool:
             said = reading.text[first : named.end if named else last]
             return sensitive_fields_of(content, "", None) <= sensitive_fields_of(said, "", None)
     return False
-
-
-def _printable(given: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in given)

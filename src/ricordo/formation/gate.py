@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from ricordo.formation.words import lines
 from ricordo.text.normalise import is_dense, is_hangul
 
 if TYPE_CHECKING:
@@ -28,29 +29,7 @@ LANGUAGES: Final = frozenset({"en", "id", "de", "es", "fr", "pt", "ja", "zh", "k
 REMEMBER: Final = "remember"
 JOIN: Final = "-"
 STEPS: Final = "steps"
-NOT_KEPT: Final[dict[str, str]] = {
-    "ask": "a question or a task",
-    "oneoff": "for this answer only",
-    "hypo": "hypothetical",
-    "wish": "a wish",
-    "unsure": "not certain",
-    "reported": "said by somebody else",
-    "other": "about somebody else",
-    "quote": "quoted text",
-    "fiction": "a role or a story",
-    "irony": "not meant literally",
-    "mood": "a state of the moment",
-    "chat": "small talk",
-    "deictic": "about something in this conversation",
-    "past": "no longer true",
-    "denied": "denied",
-    "world": "a general statement",
-    "claim": "an example",
-    "secret": "a secret",
-    "inject": "instructions in a text",
-    REMEMBER: "a request without content",
-    JOIN: "not a statement",
-}
+NOT_KEPT: Final = dict(row.split(": ") for row in lines("gate", "not kept"))
 """The labels of what is not kept, and how a decision explains them."""
 
 _EARLIER, _ASKED, _TEXT = 1, 2, 3

@@ -7,19 +7,19 @@ from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.gate import JOIN, OF_THE_MOMENT, REMEMBER, STEPS, Piece, Reading, gate
-from ricordo.formation.rules.regular_forms import (
+from ricordo.formation.regular_forms import (
     capitalised,
     english_in_third_person,
     has_no_subject,
     indonesian_in_third_person,
 )
-from ricordo.formation.rules.relative_dates import with_dates
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import alternatives, pattern
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
+from ricordo.text.relative_dates import with_dates
 from ricordo.text.spans import Span
 
 LIKELY: Final = 0.5
@@ -39,14 +39,14 @@ _WITH_NUMBERS: Final = frozenset({"money", "birthday", "age", "plan", "event", "
 _LONG_NUMBER: Final = re.compile(r"(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{4,}")
 _SHORT_DENSE: Final = 7
 _NOT_A_CHANGE: Final = frozenset({"inject", "secret", REMEMBER})
-_ENDINGS: Final = frozenset({"past", "denied"})
-_MAY_BEGIN: Final = frozenset({*_ENDINGS, "chat", "deictic", "oneoff", "mood"})
+ENDINGS: Final = frozenset({"past", "denied"})
+_MAY_BEGIN: Final = frozenset({*ENDINGS, "chat", "deictic", "oneoff", "mood"})
 _CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN})
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
 _FEWEST_DENSE: Final = 3
 _AROUND: Final = " ,.;:!?、。，！？；：…-–—\n\t"
-_SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
+SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 
 _PLAIN: Final = pattern("own_words", "plain", re.IGNORECASE)
 _CERTAIN: Final = {
@@ -167,7 +167,7 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
             replace(one, passage=passage, is_explicit=False)
             for one in alone
             if _is_plain(one.quote)
-            and not any(_overlaps(other, place, place + len(line)) for other in found)
+            and not any(other.is_at(place, place + len(line)) for other in found)
         ]
     return sorted(found, key=lambda one: text.find(one.quote))
 
@@ -196,13 +196,16 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         is_wish = piece.label == RULE and told is not None and _WISH.match(quote) is not None
         may_last = is_wish or piece.label not in _PASSING
         is_plain = is_whole and may_last and _is_plain(quote)
+        will_wait = KINDS[piece.label].field in _MOST_PRIVATE
         least = SURE_AMONG_OTHERS if is_mixed else SURE
         if is_plain and not passage.material:
-            will_wait = KINDS[piece.label].field in _MOST_PRIVATE
             least = SURE_IF_PROPOSED if will_wait else SURE_IF_PLAIN
         if _goes_on(pieces, number, text):
             least = max(least, SURE) + GOING_ON
-        if piece.evidence < (SURE_IF_ASKED if asked else least):
+        may_mislead = is_plain and will_wait and piece.chance >= LIKELY
+        if piece.evidence < (SURE_IF_ASKED if asked else least) and not (
+            may_mislead and _is_sure_alone(quote, piece.label)
+        ):
             continue
         if piece.label in _ONLY_ASKED and not asked:
             continue
@@ -232,15 +235,16 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
 
 
 def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
-    """What a message says that nothing was made of: it may yet say that something is over."""
-    if has_other_voices(passage):
+    """What a message says as a whole: it may say that something is over."""
+    if has_other_voices(replace(passage, unsure=())):
         return []
     pieces = pieces_with_requests(reading)
     told = [one for one in pieces if one.label not in _CHANGES_NOTHING]
     if not told or any(one.label in _NOT_A_CHANGE for one in pieces):
         return []
     quote = passage.text[told[0].start : told[-1].end]
-    if _is_short(quote) or len(quote) > MAX_FORMED_CHARS:
+    is_telling = not _is_short(quote) or any(one.label in ENDINGS for one in told)
+    if not is_telling or len(quote) > MAX_FORMED_CHARS:
         return []
     surest = max(told, key=lambda one: one.chance)
     content = capitalised(_in_third_person(quote, passage) or quote)
@@ -252,7 +256,7 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
             is_in_own_words=True,
             kind=surest.label,
             is_change=True,
-            is_ending=all(one.label in _ENDINGS for one in told),
+            is_ending=all(one.label in ENDINGS for one in told),
         )
     ]
 
@@ -270,6 +274,12 @@ def _made_certain(piece: Piece, text: str) -> Piece:
         is_meant = alone.label in _OFTEN_MEANT and alone.chance < _SURELY_NOT_MEANT
         return replace(piece, label=label, chance=CERTAIN) if alone.is_kept or is_meant else piece
     return replace(piece, chance=CERTAIN)
+
+
+def _is_sure_alone(quote: str, label: str) -> bool:
+    """Whether the gate has no doubt without what came before, which may mislead."""
+    alone = gate().read(quote).judged(0, len(quote))
+    return alone.label == label and alone.evidence >= SURE_AMONG_OTHERS
 
 
 def _key_of(content: str, kind: Kind) -> str | None:
@@ -300,7 +310,7 @@ def _procedure(own: Candidate, before: Sequence[Piece]) -> list[Candidate]:
         return []
     ends = [*(mark.start() for mark in marks[1:]), len(said)]
     steps = [
-        _SENTENCE_END.split(said[mark.end() : end].strip(_AROUND))[0]
+        SENTENCE_END.split(said[mark.end() : end].strip(_AROUND))[0]
         for mark, end in zip(marks, ends, strict=True)
     ]
     listed = " ".join(f"{number}. {step}." for number, step in enumerate(steps, start=1))
@@ -314,7 +324,7 @@ def _goes_on(pieces: Sequence[Piece], number: int, text: str) -> bool:
     before = [piece for piece in pieces[:number] if piece.label != JOIN][-1:]
     return any(
         one.label in _CARRIED_ON
-        and not _SENTENCE_END.search(text, one.end - 1, pieces[number].start)
+        and not SENTENCE_END.search(text, one.end - 1, pieces[number].start)
         for one in before
     )
 
@@ -338,7 +348,7 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
             and (piece.label == before.label or piece.evidence < SURE)
             and (
                 piece.label == before.label == RULE
-                or not _SENTENCE_END.search(text, before.end - 1, piece.start)
+                or not SENTENCE_END.search(text, before.end - 1, piece.start)
             )
         ):
             joined[-1] = replace(before, end=piece.end, tokens=before.tokens + piece.tokens)
@@ -358,7 +368,7 @@ def _with_subjects(pieces: Sequence[Piece], text: str) -> list[Piece]:
             and (before[0].is_kept or before[0].label in _MAY_BEGIN)
             and has_no_subject(text[piece.start : piece.end])
             and _PLAIN.match(text, before[0].start, before[0].end)
-            and not _SENTENCE_END.search(text, before[0].start, piece.start)
+            and not SENTENCE_END.search(text, before[0].start, piece.start)
         ):
             tokens = before[0].tokens + piece.tokens
             found = found[: found.index(before[0])]
@@ -393,7 +403,7 @@ def requests(pieces: Sequence[Piece], text: str) -> list[Span]:
     found = []
     for number, piece in enumerate(pieces):
         if piece.label == REMEMBER and piece.chance >= LIKELY:
-            stop = _SENTENCE_END.search(text, piece.end - 1)
+            stop = SENTENCE_END.search(text, piece.end - 1)
             end = max(piece.end, stop.start() if stop else len(text))
             is_last = number and not text[piece.end : end].strip(_AROUND)
             found.append((pieces[number - 1].start if is_last else piece.start, end))
@@ -421,7 +431,7 @@ def _not_taken_up(
     asked = [piece for piece in pieces if piece.label == REMEMBER and piece.chance >= LIKELY]
     found = []
     for piece, (_, end) in zip(asked, requests(pieces, passage.text), strict=True):
-        if any(_overlaps(one, piece.start, end) for one in taken):
+        if any(one.is_at(piece.start, end) for one in taken):
             continue
         for number, part in enumerate(_AND_THAT.split(passage.text[piece.end : end])):
             said = part.strip(_AROUND)
@@ -445,7 +455,7 @@ def _listed(
         elif heading:
             said = entry["said"].strip(_AROUND)
             place = passage.text.find(said)
-            if not any(_overlaps(one, place, place + len(said)) for one in taken):
+            if not any(one.is_at(place, place + len(said)) for one in taken):
                 is_asked = _REQUEST.match(heading) is not None
                 found.append(_filed(said, passage, reading, is_asked=is_asked))
     return found
@@ -469,17 +479,12 @@ def _filed(said: str, passage: Passage, reading: Reading, *, is_asked: bool) -> 
     )
 
 
-def _overlaps(candidate: Candidate, start: int, end: int) -> bool:
-    found = re.finditer(re.escape(candidate.quote), candidate.passage.text)
-    return any(one.start() < end and start < one.end() for one in found)
-
-
 def _is_asked_for(pieces: Sequence[Piece], number: int, text: str) -> bool:
     """Whether a request to remember comes before it in the same sentence, or right after it."""
     if pieces[number].label == STEPS:
         return any(one.label == REMEMBER for one in pieces)
     for before in reversed(pieces[:number]):
-        if _SENTENCE_END.search(text, before.end, pieces[number].start):
+        if SENTENCE_END.search(text, before.end, pieces[number].start):
             break
         if before.label == REMEMBER:
             return True
@@ -487,7 +492,7 @@ def _is_asked_for(pieces: Sequence[Piece], number: int, text: str) -> bool:
     if not following or following[0].label != REMEMBER:
         return False
     more = [one for one in following[1:] if one.is_kept]
-    return not more or bool(_SENTENCE_END.search(text, following[0].end - 1, more[0].start))
+    return not more or bool(SENTENCE_END.search(text, following[0].end - 1, more[0].start))
 
 
 def _comes_first(pieces: Sequence[Piece], number: int) -> bool:

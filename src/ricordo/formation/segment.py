@@ -46,11 +46,13 @@ class Segment:
 class Found:
     """Candidates for memories, and rejections.
 
-    ``material``: how many pieces were not read, by reason.
+    ``told`` are whole messages, which may end what earlier ones say; ``material``: how many pieces
+    were not read, by reason.
     """
 
     candidates: Sequence[Candidate]
     refused: Sequence[Decision]
+    told: Sequence[Candidate] = ()
     material: Mapping[str, int] = field(default_factory=dict)
 
 

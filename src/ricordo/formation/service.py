@@ -34,6 +34,7 @@ from ricordo.formation.decisions import (
     note_decisions,
     said_again,
 )
+from ricordo.formation.earlier_turns import EarlierTurns, Ended
 from ricordo.formation.proposals import (
     ProposalEvidence,
     keep_proposal,
@@ -58,6 +59,7 @@ from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import revision_of
 from ricordo.storage.links import owner_of_linked
+from ricordo.storage.threads import mark_ended
 from ricordo.text.normalise import canonical
 
 RULES: Final = "rules"
@@ -282,6 +284,7 @@ class Formation:
         waits = functools.partial(must_wait, policy)
         self._resolver = Resolver(known, policy, judge, waits)
         self.rules_only = Resolver(known, policy, None, waits)
+        self._earlier = EarlierTurns(database, recall)
         self._writer = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
@@ -366,14 +369,21 @@ class Formation:
         Repeated memories count as recalled. None if another process has formed the segment.
         """
         answered: Answered = {}
+        ended = self._earlier.ended_by(user_id, found.told)
         for _ in range(_ATTEMPTS):
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)
-            resolutions = self._resolver.resolve(user_id, found.candidates, answered)
+            resolutions = self._resolver.with_memories_of(
+                user_id,
+                self._resolver.resolve(user_id, found.candidates, answered),
+                ended.memories,
+            )
             texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
             prepared = self.recall.prepare(user_id, texts)
             with contextlib.suppress(_Changed):
-                decisions = self._write(user_id, segment, found, resolutions, prepared, revision)
+                decisions = self._write(
+                    user_id, segment, found, resolutions, ended, prepared, revision
+                )
                 repeated = said_again(user_id, resolutions, decisions or ())
                 self.recall.accesses.note(user_id, repeated, self.database.clock())
                 return decisions
@@ -386,6 +396,7 @@ class Formation:
         segment: Segment,
         found: Found,
         resolutions: Sequence[Resolution],
+        ended: Ended,
         prepared: PreparedWrite,
         revision: int,
     ) -> list[Decision] | None:
@@ -397,6 +408,7 @@ class Formation:
             if writing.revision != revision:
                 raise _Changed
             carried_out = self._writer.apply(writing, segment.thread_id, resolutions, prepared)
+            mark_ended(writing, ended.turns)
             decisions = [*carried_out, *found.refused]
             if note_decisions(writing, segment.thread_id, decisions):
                 schedule.plan_summary(writing)

@@ -15,6 +15,7 @@ from ricordo.formation.sensitive import plain_text, words_of
 from ricordo.formation.words import lines, pattern, patterns, phrases, words
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
+from ricordo.text.namings import folded_name, relations
 from ricordo.text.normalise import canonical, lazy_pattern
 
 LIKING: Final = "likes"
@@ -43,6 +44,9 @@ _NUMBER_WORDS: Final = {
     for number, word in enumerate(row.split())
 }
 _USER: Final = "user"
+_SUBJECT_WORDS: Final = 4
+_AROUND: Final = '.,;:!?"()'
+_THIRD_PERSON: Final = words("statements", "third person")
 _SAME_SUBJECT: Final = dict.fromkeys(("pengguna", "i", "saya", "aku"), _USER)
 _INDONESIAN_FILLERS: Final = stop_words("indonesian")
 ENGLISH: Final = Analyser("english")
@@ -178,11 +182,23 @@ def are_of_one_subject(old: str, said: str) -> bool:
     """Whether what somebody says can be about an old statement: it is not, if that is about
     another person whom they do not name."""
     known = statements_of(old)[:1]
+    if known and not _names_whom(old, said):
+        return False
     if not known or known[0].subject in {_USER, "we", "it"} or " " in known[0].subject:
         return True
     words = known[0].text.split()
     has_verb = len(words) > 1 and words[1] in _VERBS
     return not has_verb or known[0].subject in plain_text(said).split()
+
+
+def _names_whom(old: str, said: str) -> bool:
+    """Whether it names the person of the user's that an old statement begins with, if it does."""
+    begins = old.split()[:_SUBJECT_WORDS]
+    folded = {folded_name(word.strip(_AROUND)) for word in begins}
+    whom = folded & relations().keys()
+    names = {folded_name(word.strip(_AROUND)) for word in begins[1:] if word[:1].isupper()}
+    words = {folded_name(word.strip(_AROUND)) for word in said.split()}
+    return not whom or not words.isdisjoint(whom | names | _THIRD_PERSON)
 
 
 def share_words(analyser: Analyser, one: str, other: str) -> bool:

@@ -83,6 +83,7 @@ TURN: Final[dict[str, Any]] = {
     "tool_calls": None,
     "at": _NOTED,
     "observed_by": None,
+    "ended_at": None,
 }
 CHANGES: Final[dict[str, Any]] = {"changes": [CHANGE], "revision": 12, "more": False}
 FOUND: Final[dict[str, Any]] = {

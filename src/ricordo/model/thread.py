@@ -66,6 +66,7 @@ class Turn(Record):
     """One stored message. ``position`` counts from 1 within the thread.
 
     ``observed_by`` is the agent that recorded it; None where the user or their own program did.
+    ``ended_at``: since then what it says is known to be no longer so.
     """
 
     id: int
@@ -78,6 +79,7 @@ class Turn(Record):
     tool_calls: list[Any] | None
     at: datetime
     observed_by: Observer | None = None
+    ended_at: datetime | None = None
 
     @classmethod
     def from_row(cls, row: Mapping[Any, Any]) -> Self:
@@ -125,6 +127,7 @@ class NewTurn:
     message_id: str | None = None
     tool_calls: list[Any] | None = None
     observed_by: Observer | None = None
+    ended_at: datetime | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from ricordo.limits import MAX_SOURCE_CONTEXT_CHARS
 from ricordo.memories.lifecycle import is_expired
 from ricordo.memories.replacement import REPLACED
 from ricordo.model.item import Item
@@ -12,7 +13,13 @@ from ricordo.model.vocabulary import Event, Status
 from ricordo.recall.origins import may_be_source
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.history import last_changes
-from ricordo.storage.items import active_with_key, items_by_id, superseded_from
+from ricordo.storage.items import (
+    active_with_key,
+    items_by_id,
+    items_from_moments,
+    items_of_messages,
+    superseded_from,
+)
 from ricordo.storage.threads import SaidTurn
 from ricordo.text.normalise import canonical
 from ricordo.text.secrets import without_secrets
@@ -31,8 +38,6 @@ def superseded_statements(
         for turn in said
         if may_be_source(item, turn) and not is_expired(item, view.now)
     ]
-    if not found:
-        return {}
     successors = _Successors(view, user_id, [item for _, item in found])
     statements: dict[int, list[SupersededStatement]] = {}
     for turn, item in found:
@@ -51,7 +56,26 @@ def superseded_statements(
                 now=None if current is None else without_secrets(current.content),
             )
         )
+    for turn in said:
+        since = None if turn.id in statements else turn.ended_at
+        if since is not None and not _is_current(view, user_id, turn):
+            words = without_secrets(turn.content)[:MAX_SOURCE_CONTEXT_CHARS]
+            ended = SupersededStatement(
+                id=None, content=words, quote=words, since=since, by=None, now=None
+            )
+            statements[turn.id] = [ended]
     return {turn_id: tuple(listed) for turn_id, listed in statements.items()}
+
+
+def _is_current(view: ReadTransaction, user_id: str, turn: Turn | SaidTurn) -> bool:
+    """Whether a memory of what a turn says holds: what ended it may have been undone."""
+    place = (view.connection, user_id, turn.thread_id)
+    found = (
+        items_from_moments(*place, [turn.at], view.now)
+        if turn.message_id is None
+        else items_of_messages(*place, [turn.message_id], view.now)
+    )
+    return any(item.status is Status.ACTIVE and may_be_source(item, turn) for item in found)
 
 
 class _Successors:

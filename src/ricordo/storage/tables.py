@@ -397,6 +397,7 @@ turns: Final = _table(
     *_optional(Json, "tool_calls"),
     *_required(Moment, "at"),
     *_optional(Json, "observed_by"),
+    *_optional(Moment, "ended_at"),
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
     sa.Index("uq_turns_position", "user_id", "thread_id", "position", unique=True),
     _partial_index(

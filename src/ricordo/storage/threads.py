@@ -1,6 +1,6 @@
 """Rows of conversations: threads, turns and compactions."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -59,6 +59,7 @@ def _said(*content: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
         turns.c.actor,
         *content,
         turns.c.at,
+        turns.c.ended_at,
     ]
 
 
@@ -248,6 +249,13 @@ def change_turn(writing: WriteTransaction, turn: Turn) -> None:
     writing.backend.search.compact(writing.connection)
 
 
+def mark_ended(writing: WriteTransaction, ended: Mapping[int, datetime]) -> None:
+    """Note since when what turns say is no longer so."""
+    for turn_id, at in ended.items():
+        where = sa.and_(turns.c.user_id == writing.user_id, turns.c.id == turn_id)
+        writing.connection.execute(sa.update(turns).where(where).values(ended_at=at))
+
+
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
     wanted = _select_threads.where(_is_thread(user_id, thread_id))
     row = connection.execute(wanted).mappings().first()
@@ -348,6 +356,7 @@ class SaidTurn(NamedTuple):
     actor: str | None
     content: str
     at: datetime
+    ended_at: datetime | None = None
     superseded: tuple[SupersededStatement, ...] = ()
     part: Span | None = None
 
@@ -431,6 +440,7 @@ def _turn_rows(
             "tool_calls": turn.tool_calls,
             "at": turn.at or writing.now,
             "observed_by": None if turn.observed_by is None else turn.observed_by.to_dict(),
+            "ended_at": turn.ended_at,
         }
         for position, (turn_id, turn) in enumerate(
             zip(ids, said, strict=True), start=last_position + 1

@@ -1,0 +1,95 @@
+"""Earlier messages of the user that say what new ones end."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
+from ricordo.formation.conflicts import RELATED, SURELY, stances_to
+from ricordo.formation.statements import ENGLISH, share_of_words
+from ricordo.model.filters import TurnFilter
+from ricordo.model.item import Item
+from ricordo.model.vocabulary import Status
+from ricordo.recall.origins import read_formed
+from ricordo.recall.service import Recall
+from ricordo.storage.database import Database
+from ricordo.storage.threads import SaidTurn, turns_at
+
+_NEAREST: Final = 6
+_LONGEST: Final = 300  # characters: more is hardly one statement
+_LONGEST_REPLY: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Turns whose statement no longer holds, and since when; and the memories formed from them, by
+    the message that ends them."""
+
+    turns: Mapping[int, datetime]
+    memories: Mapping[int, Sequence[Item]]
+
+
+class EarlierTurns:
+    def __init__(self, database: Database, recall: Recall) -> None:
+        self._database = database
+        self._recall = recall
+
+    def ended_by(self, user_id: str, told: Iterable[Candidate]) -> Ended:
+        """What whole messages end, with the answers that only repeat it."""
+        turns: dict[int, datetime] = {}
+        memories: dict[int, list[Item]] = {}
+        for one in told:
+            passage = one.passage
+            if len(passage.text) > _LONGEST or passage.observed_by is not None:
+                continue
+            near = self._near(user_id, passage, is_named=one.puts_right is not None)
+            over = {turn.id for turn in _over(one, [turn for turn, _ in near])}
+            places = {place: turn for turn, place in near if turn.id in over}
+            if not places:
+                continue
+            with self._database.read(user_id) as view:
+                answers = turns_at(view.connection, user_id, places)
+                for thread_id, position in places:
+                    formed = read_formed(view, user_id, thread_id, position - 1, 1, None)
+                    own = [item for said in formed for item in said.memories]
+                    active = [item for item in own if item.status is Status.ACTIVE]
+                    memories.setdefault(passage.turn_id, []).extend(active)
+            repeated = {said.id for place, said in answers.items() if _repeats(said, places[place])}
+            turns |= dict.fromkeys(over | repeated, passage.at)
+        return Ended(turns, memories)
+
+    def _near(
+        self, user_id: str, passage: Passage, *, is_named: bool
+    ) -> list[tuple[SaidTurn, tuple[str, int]]]:
+        """Short turns of the same speaker before it that are about the same, and where what follows
+        them stands; all of them, where what is put right ``is_named``."""
+        wanted = TurnFilter(role=USER_ROLE, actor=passage.actor)
+        found = self._recall.turns.find(user_id, passage.text, _NEAREST, wanted)
+        return [
+            (turn, (one.row.thread_id, one.row.position + 1))
+            for turn, one in zip(found.items, found.ranked, strict=True)
+            if (turn.at, turn.id) < (passage.at, passage.turn_id)
+            and turn.ended_at is None
+            and len(turn.content) <= _LONGEST
+            and (
+                is_named
+                or (one.cosine or 0.0) >= RELATED
+                or share_of_words(ENGLISH, passage.text, turn.content) >= RELATED
+            )
+        ]
+
+
+def _over(candidate: Candidate, said: Sequence[SaidTurn]) -> list[SaidTurn]:
+    """Those that say what a candidate ends."""
+    if candidate.puts_right is not None:
+        wrong = re.compile(rf"(?<!\w){re.escape(candidate.puts_right[0])}(?!\w)", re.IGNORECASE)
+        return [turn for turn in said if wrong.search(turn.content)]
+    compared = stances_to(candidate, [turn.content for turn in said])
+    return [turn for turn, how in zip(said, compared, strict=True) if how.replaced >= SURELY]
+
+
+def _repeats(answer: SaidTurn, turn: SaidTurn) -> bool:
+    shares = share_of_words(ENGLISH, answer.content, turn.content) > 0
+    return answer.role != USER_ROLE and len(answer.content) <= _LONGEST_REPLY and shares

@@ -1,1 +1,0 @@
-"""Formation without a language model: rules for English and Indonesian, precision before recall."""
