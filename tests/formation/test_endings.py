@@ -125,6 +125,13 @@ def test_an_answer_that_repeats_an_ended_statement_is_marked_too(talking: Talkin
     assert [one.since for one in hit.superseded] == [talking.clock()]
 
 
+def test_of_several_things_that_a_turn_says_only_one_ends(talking: Talking) -> None:
+    talking.form("I work at Acme. I love jazz music.")
+    talking.clock.advance(days=1)
+    talking.form("I told you the wrong thing about Acme: I do not work at Acme.")
+    assert "User loves jazz music." in talking.known
+
+
 @pytest.mark.requirement("recall.superseded_turns")
 def test_a_turn_holds_again_when_its_memory_does(talking: Talking) -> None:
     talking.form("My laptop is a Chromebook.")

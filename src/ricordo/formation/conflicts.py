@@ -50,10 +50,11 @@ _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 SURELY: Final = 0.9
 _NAMED: Final = 0.2  # of the words, where a denial and what is known name the same
 _NAMED_AS_OVER: Final = 0.3
-_SAME_BUT_DENIED: Final = 0.5
+_SAME_THING: Final = 0.4  # of the words, which a denial or another value ends
 _UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
 _ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
+_CHANGE: Final = pattern("corrections", "change", re.IGNORECASE)
 STATEMENT_TYPES: Final = (
     MemoryType.PREFERENCE,
     MemoryType.FACT,
@@ -236,26 +237,6 @@ class Resolver:
             for place, found in enumerate(resolved)
         ]
 
-    @staticmethod
-    def with_memories_of(
-        user_id: str, resolutions: Sequence[Resolution], ended: Mapping[int, Sequence[Item]]
-    ) -> list[Resolution]:
-        """Also replace memories of turns that messages end, by the ids of these messages."""
-        resolved = list(resolutions)
-        targets = {item.id for one in resolutions for item in one.targets}
-        for place, one in enumerate(resolved):
-            left = [
-                item
-                for item in ended.get(one.candidate.passage.turn_id, ())
-                if item.id not in targets and one.candidate.puts_right is None
-            ]
-            is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
-            if left and is_kept:
-                olds = [KnownStatement(item, 1.0) for item in (*one.targets, *left)]
-                resolved[place] = _replacing(user_id, one.candidate, olds, CONTRADICTION)
-                targets |= {item.id for item in left}
-        return resolved
-
     def _overtaken(self, candidate: Candidate, later: Sequence[Candidate]) -> Resolution | None:
         """Whether the same conversation repeats, improves or corrects it further on.
 
@@ -366,14 +347,33 @@ class Resolver:
         return _new(candidate, [one for one, _ in verdicts])
 
 
+def with_memories_of(
+    user_id: str, resolutions: Sequence[Resolution], ended: Mapping[int, Sequence[Item]]
+) -> list[Resolution]:
+    """Also replace memories of turns that messages end, by the ids of these messages."""
+    resolved = list(resolutions)
+    targets = {item.id for one in resolutions for item in one.targets}
+    for place, one in enumerate(resolved):
+        left = [
+            item
+            for item in ended.get(one.candidate.passage.turn_id, ())
+            if item.id not in targets and one.candidate.puts_right is None
+        ]
+        is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
+        if left and is_kept:
+            olds = [KnownStatement(item, 1.0) for item in (*one.targets, *left)]
+            resolved[place] = _replacing(user_id, one.candidate, olds, CONTRADICTION)
+            targets |= {item.id for item in left}
+    return resolved
+
+
 def _ends(later: Candidate, candidate: Candidate) -> bool:
     if _contradiction(later, candidate.content):
         return True
-    if later.passage.turn_id == candidate.passage.turn_id:
-        return False
-    if not share_of_words(ENGLISH, later.content, candidate.content):
-        return False
-    return stances_to(later, [candidate.content])[0].replaced >= SURELY
+    is_apart = later.passage.turn_id != candidate.passage.turn_id
+    if is_apart and share_of_words(ENGLISH, later.content, candidate.content):
+        return stances_to(later, [candidate.content])[0].replaced >= SURELY
+    return False
 
 
 def _contradiction(candidate: Candidate, known: str) -> str | None:
@@ -387,33 +387,33 @@ def _contradiction(candidate: Candidate, known: str) -> str | None:
 def stances_to(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
     """How a candidate stands to what is known, in the words of the user.
 
-    The model has learned English. In other languages only a denial is believed, of something that
-    both name.
+    The model has learned English, in other languages only a denial is believed. In small talk it
+    sees ends everywhere: words must tell of a change, or be the same but for a value.
     """
     said, quote = _in_its_sentence(candidate), candidate.quote
     is_english = may_be_english(said)
     is_over = candidate.is_ending or candidate.kind in ENDINGS
+    tells_change = is_over or _CHANGE.search(said) is not None
     found = []
     for old, how in zip(known, stances(said, known), strict=True):
         is_same = are_of_one_subject(old, quote) and are_of_one_subject(candidate.content, old)
         shared = share_of_words(ENGLISH, said, old)
+        may_end = tells_change or (shared >= _NAMED and denials(said) > denials(old))
         if not is_same or not _meet(candidate, old):
             found.append(_UNKNOWN)
         elif is_over and shared >= _NAMED_AS_OVER:
             found.append(_ENDED)
         elif is_english and guess(old) in {"en", None}:
-            found.append(how)
-        elif shared >= _NAMED and denials(said) > denials(old):
-            ends = _ENDED.replaced if shared >= _SAME_BUT_DENIED else how.replaced
-            found.append(_UNKNOWN._replace(replaced=ends))
+            found.append(how if may_end or shared >= _SAME_THING else how._replace(replaced=0.0))
         else:
-            found.append(_UNKNOWN)
+            denies = shared >= _NAMED and denials(said) > denials(old)
+            ends = _ENDED.replaced if shared >= _SAME_THING else how.replaced
+            found.append(_UNKNOWN._replace(replaced=ends if denies else 0.0))
     return found
 
 
 def _in_its_sentence(candidate: Candidate) -> str:
-    """The sentence of what was said, which may begin with what is over; a change is told by the
-    whole message, and what puts something right by the sentence before too."""
+    """The sentence of what was said, with words before it that put right; a change as a whole."""
     text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
     if candidate.is_change or start < 0:
         return text if candidate.is_change else candidate.quote

@@ -8,6 +8,8 @@ from typing import Final
 
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import RELATED, SURELY, stances_to
+from ricordo.formation.gate import gate
+from ricordo.formation.own_words import SURE_IF_PLAIN
 from ricordo.formation.statements import ENGLISH, share_of_words
 from ricordo.model.filters import TurnFilter
 from ricordo.model.item import Item
@@ -24,8 +26,7 @@ _LONGEST_REPLY: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Turns whose statement no longer holds, and since when; and the memories formed from them, by
-    the message that ends them."""
+    """Turns that no longer hold, and since when; and memories of them, by what ends them."""
 
     turns: Mapping[int, datetime]
     memories: Mapping[int, Sequence[Item]]
@@ -55,7 +56,8 @@ class EarlierTurns:
                     formed = read_formed(view, user_id, thread_id, position - 1, 1, None)
                     own = [item for said in formed for item in said.memories]
                     active = [item for item in own if item.status is Status.ACTIVE]
-                    memories.setdefault(passage.turn_id, []).extend(active)
+                    if len(active) == 1:  # of several, it is not known which one ends
+                        memories.setdefault(passage.turn_id, []).extend(active)
             repeated = {said.id for place, said in answers.items() if _repeats(said, places[place])}
             turns |= dict.fromkeys(over | repeated, passage.at)
         return Ended(turns, memories)
@@ -63,8 +65,7 @@ class EarlierTurns:
     def _near(
         self, user_id: str, passage: Passage, *, is_named: bool
     ) -> list[tuple[SaidTurn, tuple[str, int]]]:
-        """Short turns of the same speaker before it that are about the same, and where what follows
-        them stands; all of them, where what is put right ``is_named``."""
+        """Short turns of the same speaker before it, and where what follows them stands."""
         wanted = TurnFilter(role=USER_ROLE, actor=passage.actor)
         found = self._recall.turns.find(user_id, passage.text, _NEAREST, wanted)
         return [
@@ -87,7 +88,14 @@ def _over(candidate: Candidate, said: Sequence[SaidTurn]) -> list[SaidTurn]:
         wrong = re.compile(rf"(?<!\w){re.escape(candidate.puts_right[0])}(?!\w)", re.IGNORECASE)
         return [turn for turn in said if wrong.search(turn.content)]
     compared = stances_to(candidate, [turn.content for turn in said])
-    return [turn for turn, how in zip(said, compared, strict=True) if how.replaced >= SURELY]
+    ended = [turn for turn, how in zip(said, compared, strict=True) if how.replaced >= SURELY]
+    return [turn for turn in ended if _states_something(turn.content)]
+
+
+def _states_something(text: str) -> bool:
+    """Whether the gate sees something lasting in it, and not only small talk."""
+    pieces = gate().read(text).pieces()
+    return any(one.is_kept and one.evidence >= SURE_IF_PLAIN for one in pieces)
 
 
 def _repeats(answer: SaidTurn, turn: SaidTurn) -> bool:

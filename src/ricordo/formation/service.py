@@ -21,6 +21,7 @@ from ricordo.formation.conflicts import (
     ModelJudge,
     Resolution,
     Resolver,
+    with_memories_of,
 )
 from ricordo.formation.consent import must_wait
 from ricordo.formation.decisions import (
@@ -373,11 +374,8 @@ class Formation:
         for _ in range(_ATTEMPTS):
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)
-            resolutions = self._resolver.with_memories_of(
-                user_id,
-                self._resolver.resolve(user_id, found.candidates, answered),
-                ended.memories,
-            )
+            resolutions = self._resolver.resolve(user_id, found.candidates, answered)
+            resolutions = with_memories_of(user_id, resolutions, ended.memories)
             texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
             prepared = self.recall.prepare(user_id, texts)
             with contextlib.suppress(_Changed):

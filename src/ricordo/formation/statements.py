@@ -23,7 +23,6 @@ LIKING: Final = "likes"
 
 _MAX_SENTENCES: Final = 8
 _KNOWN_TEXTS: Final = 1_024
-_MAX_SUBJECT_WORDS: Final = 4
 _SENTENCE_END: Final = lazy_pattern(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[;\n]+")
 _WORD: Final = lazy_pattern(r"[^\s,.;:!?()\"“”]+(?:[.,:]\d+)*")
 _SHORT_NOT: Final = lazy_pattern(r"\b(?:can't|cannot)\b|n't\b")
@@ -43,8 +42,8 @@ _NUMBER_WORDS: Final = {
     for row in lines("statements", "number words")
     for number, word in enumerate(row.split())
 }
+_MAX_SUBJECT_WORDS: Final = 4
 _USER: Final = "user"
-_SUBJECT_WORDS: Final = 4
 _AROUND: Final = '.,;:!?"()'
 _THIRD_PERSON: Final = words("statements", "third person")
 _SAME_SUBJECT: Final = dict.fromkeys(("pengguna", "i", "saya", "aku"), _USER)
@@ -193,7 +192,7 @@ def are_of_one_subject(old: str, said: str) -> bool:
 
 def _names_whom(old: str, said: str) -> bool:
     """Whether it names the person of the user's that an old statement begins with, if it does."""
-    begins = old.split()[:_SUBJECT_WORDS]
+    begins = old.split()[:_MAX_SUBJECT_WORDS]
     folded = {folded_name(word.strip(_AROUND)) for word in begins}
     whom = folded & relations().keys()
     names = {folded_name(word.strip(_AROUND)) for word in begins[1:] if word[:1].isupper()}
