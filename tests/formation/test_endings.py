@@ -35,8 +35,7 @@ TURN_ENDED = """
 I use Bun for all my scripts. / I no longer use Bun for my scripts.
 We stay at the Astoria in Oslo. / No, not the Astoria. It's the Bristol.
 My laptop is a Chromebook. / I told you the wrong thing about my laptop: it's a ThinkPad.
-I have a dog named Pepper. / Did I say Pepper? I meant Bruno.
-Ich wohne in Basel. / Übrigens: ich wohne nicht mehr in Basel.
+Ich wohne in Basel. / Ich wohne nicht mehr in Basel.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.
@@ -89,6 +88,22 @@ def test_a_corrected_memory_keeps_its_key(talking: Talking) -> None:
     talking.form("Sorry, I meant Globex, not Acme")
     [found] = talking.me.list().items
     assert (found.content, found.key) == ("User works at Globex.", "employer")
+
+
+# What is known / words that may be somebody else's.
+UNSURE = """
+User's account is 111. / By the way: sorry, it's 222, not 111.
+User drives a Corolla. / Not a Corolla any more, by the way: I drive a Tesla now.
+"""
+
+
+@pytest.mark.parametrize("case", UNSURE.strip().splitlines())
+def test_words_that_may_be_somebody_elses_end_nothing(talking: Talking, case: str) -> None:
+    known, said = case.split(" / ")
+    talking.me.add(known)
+    talking.clock.advance(days=1)
+    talking.form(said)
+    assert known in talking.known
 
 
 def test_what_ends_nothing_is_not_kept(talking: Talking) -> None:

@@ -168,7 +168,7 @@ def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> l
     """What "Vue, not React" makes of what was said before; of a memory, if nothing was."""
     found: list[Candidate] = []
     for passage in passages:
-        if passage.material or passage.doubtful:
+        if passage.material or passage.unsure or passage.doubtful:
             continue
         for match in _THIS_NOT_THAT.finditer(passage.text[:_SCENE_CHARS]):
             found_as = {name.rstrip("234"): one for name, one in match.groupdict().items() if one}

@@ -236,7 +236,7 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
 
 def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
     """What a message says as a whole: it may say that something is over."""
-    if has_other_voices(replace(passage, unsure=())):
+    if has_other_voices(passage):
         return []
     pieces = pieces_with_requests(reading)
     told = [one for one in pieces if one.label not in _CHANGES_NOTHING]
