@@ -1,6 +1,7 @@
 """python -m bench [KIND]: print what this machine measures. --help lists the kinds."""
 
 import argparse
+import sys
 
 from bench import (
     aliases,
@@ -8,6 +9,7 @@ from bench import (
     cold,
     conversation,
     encryption,
+    ends,
     figures,
     growth,
     imports,
@@ -29,6 +31,7 @@ from bench.corrections import command as corrections
 from bench.peers import command as peers
 from bench.peers import formation as peers_formation
 from bench.report import command as report
+from ricordo.errors import RicordoError
 
 
 def main() -> None:
@@ -47,6 +50,7 @@ def main() -> None:
     conversation.register(kinds)
     corrections.register(kinds)
     encryption.register(kinds)
+    ends.register(kinds)
     load.register(kinds)
     pages.register(kinds)
     plain.register(kinds)
@@ -61,7 +65,10 @@ def main() -> None:
     year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)
     given = parser.parse_args()
-    given.run(given)
+    try:
+        given.run(given)
+    except RicordoError as problem:
+        sys.exit(f"error: {problem}")
 
 
 main()

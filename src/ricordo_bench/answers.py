@@ -411,7 +411,7 @@ def measure_answers(
             )
         observe_all(url, questions, progress_of("observing"), settings=_WITHOUT_MODEL)
         if Way.FORMED in ways:
-            _form_all(url, questions, progress_of("forming"))
+            form_all(url, questions, progress_of("forming"))
         measured = tuple(
             _measured(url, questions, way, reader, progress_of(f"{way}, answering"), budget, judge)
             for way in ways
@@ -428,7 +428,7 @@ def measure_answers(
     )
 
 
-def _form_all(url: str, questions: QuestionSet, progress: Progress) -> None:
+def form_all(url: str, questions: QuestionSet, progress: Progress = no_progress) -> None:
     """Observe every turn for further users, and form their memories."""
     observe_all(url, questions, prefix=FORMED_PREFIX, settings=_WITHOUT_MODEL)
     settings = {**_WITHOUT_MODEL, "formation": False, "formation_daily_writes": _MOST_WRITES}

@@ -255,6 +255,19 @@ def test_what_is_shown_after_corrections_as_a_command() -> None:
     assert all(one["conversation"] and one["question"] for one in found["errors"])
 
 
+@pytest.mark.slow
+def test_what_conversations_end_as_a_command(tmp_path: Path) -> None:
+    path = written(tmp_path, small_set())
+    people, chat = measured("ends", "--path", path, "--show")
+    assert (people["turns"], people["marked"], people["replaced"]) == (4, 0, 0)
+    assert (chat["turns"], chat["marked"], len(chat["ends"])) == (3, 2, 2)
+    moved = "I moved, now I live in a house in Oslo."
+    assert chat["ends"][0] == {"of": "turn", "said": "I live in a flat in Lisbon.", "by": moved}
+    shown = bench("ends", "--path", path, "--conversations", 1).stdout.splitlines()
+    assert [line.split()[:3] for line in shown[1:]] == [["people", "4", "0"], ["all", "4", "0"]]
+    assert bench("ends", "--path", tmp_path / "none").stderr.startswith("error: ")
+
+
 @pytest.mark.requirement("security.secrets")
 def test_the_attack_over_a_path_as_a_command() -> None:
     found = measured("attack", "paths", "--attempts", 9, "--path", "conversation")
