@@ -1,6 +1,6 @@
-"""python -m training.reranker.compare STUDENT.pt TOKENIZER OUT.pt [SECONDS]: on two cores.
+"""python -m training.reranker.compare SHIPPED.npz TOKENIZER OUT.pt [SECONDS]: on two cores.
 
-A copy of the student's upper layers learns how a new statement stands to an old one: it ends it,
+A copy of the upper layers that rank learns how a new statement stands to an old one: it ends it,
 says the same, says more, or something else. The lowest stays as it is, and so does the ranking.
 """
 
@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import nn
@@ -56,13 +57,11 @@ class Comparer(nn.Module):
         super().__init__()
         self._tokenizer = tokenizer
         bert = BertModel(config(LAYERS), add_pooling_layer=False)
-        bert.load_state_dict(
-            {
-                name.removeprefix("bert."): one
-                for name, one in weights.items()
-                if name.startswith("bert.")
-            }
-        )
+        state = bert.state_dict()
+        for name, one in weights.items():
+            if name in state:
+                state[name][: len(one)] = one
+        bert.load_state_dict(state)
         self._bert = [bert.eval()]
         self.layer = copy.deepcopy(bert.encoder.layer[SHARED:])
         self.stance = nn.Linear(384, len(LABELS))
@@ -116,7 +115,7 @@ def main() -> None:
     seconds = float(sys.argv[4]) if sys.argv[4:] else SECONDS
     torch.manual_seed(1)
     chance = random.Random(1)
-    weights = {name: one.float() for name, one in torch.load(source).items()}
+    weights = {name: torch.from_numpy(one).float() for name, one in np.load(source).items()}
     tokenizer = Tokenizer.from_file(str(vocabulary))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -149,12 +148,18 @@ def main() -> None:
         step += 1
     print(step, "steps", tested(model, written(is_held=True)))
     upper = {
-        f"bert.stance.layer.{SHARED + int(name.split('.')[1])}.{name.split('.', 2)[2]}": one
+        f"stance.layer.{SHARED + int(name.split('.')[1])}.{name.split('.', 2)[2]}": one
         for name, one in model.state_dict().items()
         if name.startswith("layer.")
     }
     heads = {f"stance.{part}": getattr(model.stance, part).data for part in ("weight", "bias")}
-    torch.save({name: one.half() for name, one in {**weights, **upper, **heads}.items()}, out)
+    lower = {
+        f"stance.layer.{number}.{name.split('.', 3)[3]}": one
+        for number in range(SHARED)
+        for name, one in weights.items()
+        if name.startswith(f"encoder.layer.{number}.")
+    }
+    torch.save({name: one.half() for name, one in {**lower, **upper, **heads}.items()}, out)
 
 
 if __name__ == "__main__":

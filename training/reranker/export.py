@@ -1,6 +1,9 @@
-"""python -m training.reranker.export WEIGHTS.pt CONVERSATIONS.jsonl TOKENIZER OUT.onnx
+"""python -m training.reranker.export read SHIPPED.onnx OUT.npz
+python -m training.reranker.export write LEARNED.pt SHIPPED.onnx CONVERSATIONS.jsonl TOKENIZER OUT
 
-The trained cross-encoder as a graph with 8-bit weights. Activations are quantised at run time, one
+``read`` finds the weights of a graph again; ``write`` makes one of the trained cross-encoder, with
+8-bit weights. The stack of layers that LEARNED has nothing of stays as it is, bit by bit, and so do
+the embeddings, which both stacks read. Activations are quantised at run time, one
 scale for a run; few inputs are much larger than the rest, so each is divided by how large it gets
 in CONVERSATIONS and its weights are multiplied by it. Weights take seven bits of the eight: on
 processors without VNNI sums of two products would overflow otherwise.
@@ -24,6 +27,12 @@ CONTRIBUTED = "com.microsoft"
 STRENGTH = 0.75
 LEVELS = 63
 CALIBRATED = 400  # turns
+PRODUCTS = (
+    ("attention.self.query", "attention.self.key", "attention.self.value"),
+    ("attention.output.dense",),
+    ("intermediate.dense",),
+    ("output.dense",),
+)
 
 
 class Graph:
@@ -178,12 +187,80 @@ def pair(tokenizer: Tokenizer, question: str, line: str) -> dict[str, np.ndarray
     }
 
 
-def main() -> None:
-    source, conversations, vocabulary, out = map(Path, sys.argv[1:])
-    weights = {
+def recovered(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
+    """The weights of a graph that was made here, up to what their bits could not hold."""
+    base = _arrays(graph)
+    gathered = [node.input[0] for node in graph.node if node.op_type == "Gather"]
+    sliced = next(node for node in graph.node if node.op_type == "Slice")
+    normed = next(node for node in graph.node if node.op_type == "LayerNormalization")
+    found = {
+        "embeddings.word_embeddings.weight": base[gathered[0]] * base[gathered[1]],
+        "embeddings.token_type_embeddings.weight": base[gathered[2]],
+        "embeddings.position_embeddings.weight": base[sliced.input[0]],
+        "embeddings.LayerNorm.weight": base[normed.input[1]],
+        "embeddings.LayerNorm.bias": base[normed.input[2]],
+    }
+    for name, stack, head in (
+        ("else_branch", "encoder.layer", "head"),
+        ("then_branch", "stance.layer", "stance"),
+    ):
+        branch = branch_of(graph, name)
+        found |= _stacked(branch, base | _arrays(branch), stack, head)
+    return found
+
+
+def branch_of(graph: onnx.GraphProto, name: str) -> onnx.GraphProto:
+    choice = next(node for node in graph.node if node.op_type == "If")
+    return next(each.g for each in choice.attribute if each.name == name)
+
+
+def _arrays(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
+    return {one.name: numpy_helper.to_array(one).astype(np.float32) for one in graph.initializer}
+
+
+def _stacked(
+    branch: onnx.GraphProto, known: dict[str, np.ndarray], stack: str, head: str
+) -> dict[str, np.ndarray]:
+    found, divided, products, norms = {}, {}, 0, 0
+    for node in branch.node:
+        if node.op_type == "Mul":
+            divided[node.output[0]] = known[node.input[1]]
+        elif node.op_type == "DynamicQuantizeMatMul":
+            weight = known[node.input[1]] * known[node.input[2]]
+            weight = (weight * divided[node.input[0]][:, None]).T
+            parts = PRODUCTS[products % len(PRODUCTS)]
+            for part, one, bias in zip(
+                parts,
+                np.split(weight, len(parts)),
+                np.split(known[node.input[4]], len(parts)),
+                strict=True,
+            ):
+                name = f"{stack}.{products // len(PRODUCTS)}.{part}"
+                found |= {f"{name}.weight": one, f"{name}.bias": bias}
+            products += 1
+        elif node.op_type == "SkipLayerNormalization":
+            name = f"{stack}.{norms // 2}.{('attention.output', 'output')[norms % 2]}.LayerNorm"
+            found |= {f"{name}.weight": known[node.input[2]], f"{name}.bias": known[node.input[3]]}
+            norms += 1
+        elif node.op_type == "MatMul":
+            found[f"{head}.weight"] = known[node.input[1]].T
+        elif node.op_type == "Add":
+            found[f"{head}.bias"] = known[node.input[1]]
+    return found
+
+
+def read(shipped: Path, out: Path) -> None:
+    found = recovered(onnx.load(shipped).graph)
+    np.savez(out, **{name: one.astype(np.float16) for name, one in found.items()})
+
+
+def write(source: Path, shipped: Path, conversations: Path, vocabulary: Path, out: Path) -> None:
+    old = onnx.load(shipped)
+    learned = {
         name.removeprefix("bert."): value.float().numpy()
         for name, value in torch.load(source).items()
     }
+    weights = recovered(old.graph) | learned
     session = onnxruntime.InferenceSession(build(weights, None).SerializeToString())
     tokenizer = Tokenizer.from_file(str(vocabulary))
     lines = conversations.read_text(encoding="utf-8").splitlines()
@@ -193,7 +270,14 @@ def main() -> None:
         _, _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
         sizes = [np.abs(one[0]).max(0) for one in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
-    out.write_bytes(build(weights, largest).SerializeToString(deterministic=True))
+    made = build(weights, largest)
+    assert [node.output for node in made.graph.node] == [node.output for node in old.graph.node]
+    del made.graph.initializer[:]
+    made.graph.initializer.extend(old.graph.initializer)
+    for name, head in (("else_branch", "head.weight"), ("then_branch", "stance.weight")):
+        if head not in learned:
+            branch_of(made.graph, name).CopyFrom(branch_of(old.graph, name))
+    out.write_bytes(made.SerializeToString(deterministic=True))
     whole = onnxruntime.InferenceSession(str(out))
     close = []
     for (_, _, one), (_, who, two) in list(pairwise(turns))[::4]:
@@ -206,4 +290,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    action, *paths = sys.argv[1:]
+    {"read": read, "write": write}[action](*map(Path, paths))

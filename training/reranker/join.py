@@ -11,26 +11,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from training.reranker.lists import HELD, held
 
 from ricordo.model.filters import ItemFilter, TurnFilter
 from ricordo.recall.reranker import log_odds, reranker
 from ricordo.wiring import open_memory
 from ricordo_bench.recall import observe_all, read_questions, user_of
 
-HELD = {
-    "assistant": (1, 4, 8),
-    "companion": (2, 5, 7, 8),
-    "friends": (5, 8),
-    "groups": (5, 8),
-    "messages": (8,),
-    "work": (1,),
-    "joined-0": (1, 11, 17, 25, 32, 33),
-    "joined-1": (7, 15, 18, 25, 33),
-    "joined-2": (2, 7, 26, 35),
-    "joined-3": (28, 31, 34),
-}
-HELD_SCENES = ("f1", "f3", "f15", "f17")
-HELD_MEMORIES = (1, 13, 14, 17, 21, 28, 41)
 _MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
 _BEST, _PATIENCE = 10, 60.0
 
@@ -40,12 +27,13 @@ def noted(search, user, text: str, wanted: set, names: dict, number: int) -> dic
     filters = TurnFilter() if search.kind == "turns" else ItemFilter()
     answer = search.find(user.scope.user_id, text, _BEST, filters)
     with search._database.read(user.scope.user_id) as view:
-        lines = search._lines(view, user.scope.user_id, answer.ranked, answer.items)
+        best, items = answer.ranked, answer.items
+        lines = search._lines(view, user.scope.user_id, answer.question, best, items)
     said = reranker().said(text, lines, _PATIENCE) if lines else np.zeros(0)
     return {
-        "first": np.array([one.score for one in answer.ranked]),
+        "first": np.array([one.score for one in best]),
         "said": said,
-        "y": np.array([names[one.id] in wanted for one in answer.ranked], float),
+        "y": np.array([names[one.id] in wanted for one in best], float),
         "count": number,
     }
 
@@ -77,11 +65,6 @@ def of_turns(path: Path, held: frozenset[str] | None) -> list[dict]:
     return found
 
 
-def held() -> frozenset[str]:
-    ours = (f"{name}-{number}" for name, numbers in HELD.items() for number in numbers)
-    return frozenset((*ours, *HELD_SCENES))
-
-
 def vars_of(given) -> dict:
     return {name: getattr(given, name) for name in given.__dataclass_fields__}
 
@@ -90,7 +73,7 @@ def of_memories() -> list[dict]:
     stores = [json.loads(line) for line in _MEMORIES.read_text(encoding="utf-8").splitlines()]
     found = []
     with open_memory(":memory:", run_jobs=False) as memory:
-        for number in HELD_MEMORIES:
+        for number in HELD["memories"]:
             user, store = memory.user(f"p{number}"), stores[number]
             names = {one.id: place for place, one in enumerate(user.add_many(store["memories"]))}
             for asked in store["questions"]:

@@ -1,15 +1,14 @@
-"""python -m training.reranker.lists SPC SET OUT [QUESTIONS]: what the reranker learns from.
+"""python -m training.reranker.lists SPC SET OUT.json.gz: conversations, and questions about them.
 
 SPC has ``data/01_transformed_data`` of Synthetic-Persona-Chat (Google, CC BY 4.0; repository
 hxhkim/Synthetic-Persona-Chat), SET comes from ``training.ranker.conversations``; our memories are
-in ``training/ranker/data``. QUESTIONS, if given, has lines ``[conversation, "turn", place, asked]``
-by a small language model about the conversations made here; the shipped weights saw 6,000 of
-Qwen2.5-Coder-1.5B-Instruct (Apache-2.0).
+in ``training/ranker/data``.
 
-Questions inside dialogues teach most pairs: who is asked "what do you do for a living?" answers in
-the next turn; the question is put about that person by name. OUT is a folder with token arrays.
+Questions inside dialogues teach as well: who is asked "what do you do for a living?" answers in
+the next turn; the question is put about that person by name.
 """
 
+import gzip
 import json
 import random
 import re
@@ -17,13 +16,21 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-from tokenizers import Tokenizer
-
-from ricordo.providers.local_embedder import SHIPPED
-
-KINDS = ("own", "memories", "friends", "dialogue", "small")
-QUESTION_TOKENS, LINE_TOKENS, JOINED = 32, 64, 6
+JOINED = 6
+HELD = {
+    "assistant": (1, 4, 8),
+    "companion": (2, 5, 7, 8),
+    "friends": (5, 8),
+    "groups": (5, 8),
+    "messages": (8,),
+    "work": (1,),
+    "joined-0": (1, 11, 17, 25, 32, 33),
+    "joined-1": (7, 15, 18, 25, 33),
+    "joined-2": (2, 7, 26, 35),
+    "joined-3": (28, 31, 34),
+    "memories": (1, 13, 14, 17, 21, 28, 41),
+}
+HELD_SCENES = ("f1", "f3", "f15", "f17")
 _OURS = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
 _NAMES = ("Maya", "Leon", "Aisha", "Tom", "Ingrid", "Pavel", "Rosa", "Kenji", "Lucia", "Omar")
 _ABOUT = (
@@ -39,64 +46,39 @@ _SMALL_TALK = re.compile(r"how are you|about you|nice to meet|what's your name",
 _OPENING = re.compile(r"^(?:so|oh|wow|cool|and|well|okay|nice)[,!]?\s+", re.IGNORECASE)
 
 
+def held() -> frozenset[str]:
+    """Conversations that nothing is learned from: what joins both rankings is fitted to them."""
+    ours = (f"{name}-{number}" for name, numbers in HELD.items() for number in numbers)
+    return frozenset((*ours, *HELD_SCENES))
+
+
 class Lists:
     """Conversations as pairs of a line and the one before it, and questions about them."""
 
     def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-        self.questions: dict[str, int] = {}
+        self.lines: dict[str, int] = {}
         self.conversations: dict[str, list[tuple[int, int]]] = {}
-        self.asked: list[tuple[str, int, str, list[int], bool]] = []
+        self.asked: list[tuple[str, str, str, list[int]]] = []
 
     def add(self, name: str, lines: list[str], parts: list[object]) -> None:
         rows: list[tuple[int, int]] = []
         for place, line in enumerate(lines):
             follows = place > 0 and parts[place] == parts[place - 1]
-            number = self.texts.setdefault(line, len(self.texts))
+            number = self.lines.setdefault(line, len(self.lines))
             rows.append((number, rows[-1][0] if follows else -1))
         self.conversations[name] = rows
 
     def ask(self, kind: str, name: str, question: str, evidence: list[int]) -> None:
-        number = self.questions.setdefault(question, len(self.questions))
-        self.asked.append((kind, number, name, evidence, is_held(name)))
+        self.asked.append((kind, name, question, evidence))
 
     def save(self, out: Path) -> None:
-        tokenizer = Tokenizer.from_file(str(SHIPPED.tokenizer))
-        tokenizer.no_truncation()
-        lines, line_sizes = _packed(tokenizer, list(self.texts), LINE_TOKENS)
-        questions, question_sizes = _packed(tokenizer, list(self.questions), QUESTION_TOKENS)
-        places = {name: place for place, name in enumerate(self.conversations)}
-        sizes = [len(rows) for rows in self.conversations.values()]
-        np.savez_compressed(
-            out,
-            lines=lines,
-            line_sizes=line_sizes,
-            questions=questions,
-            question_sizes=question_sizes,
-            starts=np.cumsum([0, *sizes]).astype(np.int32),
-            rows=np.array([row for rows in self.conversations.values() for row in rows], np.int32),
-            asked=np.array(
-                [
-                    (KINDS.index(kind), number, places[name], held, len(evidence))
-                    for kind, number, name, evidence, held in self.asked
-                ],
-                np.int32,
-            ),
-            evidence=np.array([each for one in self.asked for each in one[3]], np.int32),
-        )
-
-
-def is_held(name: str) -> bool:
-    """Every tenth conversation is held back: the joining with the first ranking is fitted to it."""
-    return not name.startswith("learn-") and random.Random(name).random() < 0.1
-
-
-def _packed(tokenizer: Tokenizer, texts: list[str], width: int) -> tuple[np.ndarray, np.ndarray]:
-    rows, sizes = np.zeros((len(texts), width), np.uint16), np.zeros(len(texts), np.uint8)
-    for place, encoded in enumerate(tokenizer.encode_batch(texts, add_special_tokens=False)):
-        ids = encoded.ids[:width]
-        rows[place, : len(ids)], sizes[place] = ids, len(ids)
-    return rows, sizes
+        whole = {
+            "lines": list(self.lines),
+            "conversations": self.conversations,
+            "asked": self.asked,
+            "held": sorted(held()),
+        }
+        out.write_bytes(gzip.compress(json.dumps(whole).encode()))
 
 
 def joined(folder: Path, seed: int) -> list[dict]:
@@ -145,7 +127,7 @@ def asked_in(turns: list[tuple], chance: random.Random) -> list[tuple[str, int]]
 
 
 def main() -> None:
-    spc, source, out, *more = map(Path, sys.argv[1:])
+    spc, source, out = map(Path, sys.argv[1:])
     lists, chance = Lists(), random.Random(5)
     for one in json.loads(source.read_text(encoding="utf-8"))["conversations"]:
         if one["id"].endswith("-begun"):
@@ -167,14 +149,8 @@ def main() -> None:
         lists.add(one["id"], lines, [part for part, _, _ in one["turns"]])
         for question, place in asked_in(one["turns"], chance):
             lists.ask("dialogue", one["id"], question, [place])
-    for path in more:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            name, kind, place, question = json.loads(line)
-            if kind == "turn" and name in lists.conversations:
-                lists.ask("small", name, question, [place])
-    out.mkdir(exist_ok=True)
-    lists.save(out / "lists.npz")
-    print(len(lists.asked), "questions", len(lists.texts), "lines")
+    lists.save(out)
+    print(len(lists.asked), "questions", len(lists.lines), "lines")
 
 
 if __name__ == "__main__":

@@ -1,30 +1,36 @@
-"""python -m training.reranker.train LISTS ENCODER OUT teacher SEED | student: on a GPU.
+"""python -m training.reranker.train reranker|encoder LISTS JUDGED TOKENIZER ORIGINAL START OUT
 
-Three teachers of six layers begin as our sentence encoder (ENCODER, its weights in 16 bits) and
-learn, each from another seed, to tell the lines that answer from lines of the same conversation
-that are near by meaning. A student of four layers learns the mean of their scores.
+On a GPU. A cross-encoder of four layers, or our sentence encoder, goes on learning from what a
+large model judged (JUDGED, by ``training.reranker.teacher``). The cross-encoder begins as START,
+which ``training.reranker.export`` reads from a graph, and keeps its embeddings: another stack of
+layers uses them as well. The encoder begins as START and stays near ORIGINAL.
 """
 
+import gzip
+import json
 import math
 import random
+import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
-from training.reranker.lists import KINDS, LINE_TOKENS, QUESTION_TOKENS
 from transformers import BertConfig, BertModel
 
-BEFORE_TOKENS, LIST, BATCH, DEEP = 20, 16, 128, 40
-SECONDS = {"first": 240, "second": 60, "student": 330}
-STUDENT = (0, 1, 3, 5)  # the layers it takes over
-MORE = {"own": 6, "memories": 8, "friends": 5, "dialogue": 1, "small": 0.7}
-DIALOGUES = 22_000
+QUESTION_TOKENS, LINE_TOKENS, BEFORE_TOKENS = 32, 64, 20
+LIST, BATCH, LAYERS = 14, 128, 4
+SECONDS = {"reranker": 250, "encoder": 250}
+MORE = {"own": 3.0, "memories": 4.0, "friends": 3.0, "dialogue": 0.7, "small": 1.0}
 FIRST, BETWEEN = 101, 102
+SHARES = (0.0, 0.5, 0.65, 0.8, 1.0)  # of what the encoder has learned
 
 
 def config(layers: int) -> BertConfig:
@@ -38,243 +44,305 @@ def config(layers: int) -> BertConfig:
     )
 
 
-class Data:
-    def __init__(self, path: Path) -> None:
-        read = np.load(path / "lists.npz")
-        given = {name: torch.tensor(read[name].astype(np.int64)).cuda() for name in read.files}
-        self.lines, self.line_sizes = given["lines"], given["line_sizes"]
-        self.questions, self.question_sizes = given["questions"], given["question_sizes"]
-        self.rows, self.starts = given["rows"], read["starts"]
-        self.asked, self.evidence = read["asked"], read["evidence"]
+def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    width = max(map(len, rows))
+    ids, mask = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return torch.from_numpy(ids).cuda(), torch.from_numpy(mask).cuda()
+
+
+def meant(encoder: BertModel, tokens: list[list[int]]) -> torch.Tensor:
+    """Vectors as the product makes them."""
+    ids, mask = padded([[FIRST, *one, BETWEEN] for one in tokens])
+    states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+    return functional.normalize((states * mask[..., None]).sum(1), dim=1)
+
+
+@torch.no_grad()
+def vectors(encoder: BertModel, tokens: list[list[int]]) -> torch.Tensor:
+    order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
+    found = torch.zeros(len(tokens), 384, device="cuda")
+    for start in range(0, len(order), 4096):
+        some = order[start : start + 4096]
+        with torch.autocast("cuda", torch.bfloat16):
+            found[some] = meant(encoder, [tokens[place] for place in some])
+    return found
+
+
+class Judged:
+    """The questions with their lines, as tokens."""
+
+    def __init__(self, lists: Path, judged: Path, tokenizer: Tokenizer) -> None:
+        given = json.loads(gzip.decompress(lists.read_bytes()))
+        asked = json.loads(gzip.decompress(judged.read_bytes()))
+        self.lines, self.rows = given["lines"], given["conversations"]
+        held = set(given["held"])
+        self.tokens = self._encoded(tokenizer, self.lines)
+        bare, names = zip(*map(_bare, self.lines), strict=True)
+        self.bare = self._encoded(tokenizer, list(bare))
+        self.names = list(names)
+        self.questions = self._encoded(tokenizer, [one[2] for one in asked])
+        unnamed = [_without(one[2], self._people(one[1])) for one in asked]
+        self.unnamed = self._encoded(tokenizer, unnamed)
+        self.asked = asked
+        self.learned = [number for number, one in enumerate(asked) if one[1] not in held]
+        self.held = [number for number, one in enumerate(asked) if one[1] in held]
+
+    @staticmethod
+    def _encoded(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
+        return [one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    def _people(self, name: str) -> set[str]:
+        return {self.names[line] for line, _ in self.rows[name]} - {""}
+
+    def pools(self) -> tuple[list[list[int]], list[float]]:
+        by_kind: dict[str, list[int]] = {}
+        for number in self.learned:
+            by_kind.setdefault(self.asked[number][0], []).append(number)
+        print({kind: len(pool) for kind, pool in by_kind.items()}, flush=True)
+        return list(by_kind.values()), [MORE[kind] * len(by_kind[kind]) for kind in by_kind]
+
+    def pair(self, number: int, place: int, *, hides: bool) -> tuple[list[int], list[int]]:
+        line, before = self.rows[self.asked[number][1]][place]
+        asked = [FIRST, *self.questions[number][:QUESTION_TOKENS], BETWEEN]
+        earlier = self.tokens[before][:BEFORE_TOKENS] if before >= 0 and not hides else []
+        said = [*earlier, *[BETWEEN][: len(earlier)], *self.tokens[line][:LINE_TOKENS], BETWEEN]
+        return asked, said
+
+
+def _bare(line: str) -> tuple[str, str]:
+    who, mark, said = line.partition(": ")
+    return (said, who) if mark and len(who) < 20 else (line, "")
+
+
+def _without(question: str, people: set[str]) -> str:
+    """The question without the names of those who speak."""
+    for name in people:
+        question = re.sub(rf"\b{re.escape(name)}(?:'s)?\b ?", "", question)
+    return question
 
 
 class CrossEncoder(nn.Module):
     """One number for a question and a line, with the line before it: how much rather it answers."""
 
-    def __init__(self, data: Data, layers: int) -> None:
+    def __init__(self, layers: int) -> None:
         super().__init__()
-        self._data = [data]
         self.bert = BertModel(config(layers), add_pooling_layer=False)
         self.head = nn.Linear(384, 1)
 
-    def forward(
-        self, asked: torch.Tensor, line: torch.Tensor, before: torch.Tensor
-    ) -> torch.Tensor:
-        data = self._data[0]
-        ones = torch.ones(len(asked), 1, dtype=torch.long, device=asked.device)
-        has = (before >= 0)[:, None]
-        some = before.clamp(min=0)
-
-        def within(width: int, sizes: torch.Tensor) -> torch.Tensor:
-            return torch.arange(width, device=asked.device) < sizes[:, None]
-
-        parts = (
-            (ones * FIRST, ones > 0),
-            (data.questions[asked], within(QUESTION_TOKENS, data.question_sizes[asked])),
-            (ones * BETWEEN, ones > 0),
-            (
-                data.lines[some][:, :BEFORE_TOKENS],
-                within(BEFORE_TOKENS, data.line_sizes[some]) & has,
-            ),
-            (ones * BETWEEN, has),
-            (data.lines[line], within(LINE_TOKENS, data.line_sizes[line])),
-            (ones * BETWEEN, ones > 0),
-        )
-        ids, mask = (torch.cat(each, 1) for each in zip(*parts, strict=True))
-        kinds = (torch.arange(ids.shape[1], device=ids.device) > QUESTION_TOKENS + 1).long()
-        used = mask.any(0)
-        ids, mask, kinds = ids[:, used], mask[:, used].long(), kinds[used].expand(len(asked), -1)
-        states = self.bert(
-            input_ids=ids,
-            attention_mask=mask,
-            token_type_ids=kinds,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
-        )
+    def forward(self, pairs: list[tuple[list[int], list[int]]]) -> torch.Tensor:
+        ids, mask = padded([[*one, *other] for one, other in pairs])
+        sizes = torch.tensor([len(one) for one, _ in pairs], device=ids.device)
+        kinds = (torch.arange(ids.shape[1], device=ids.device) >= sizes[:, None]).long() * mask
+        states = self.bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
         return self.head(states.last_hidden_state[:, 0])[:, 0]
 
 
-@torch.no_grad()
-def vectors(encoder: BertModel, ids: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    found = []
-    for start in range(0, len(ids), 2048):
-        some, lengths = ids[start : start + 2048], sizes[start : start + 2048]
-        width = int(lengths.max()) + 2
-        rows = torch.zeros(len(some), width, dtype=torch.long, device=ids.device)
-        rows[:, 1 : width - 1] = some[:, : width - 2]
-        rows[:, 0] = FIRST
-        rows[torch.arange(len(some)), lengths + 1] = BETWEEN
-        mask = torch.arange(width, device=ids.device) < (lengths + 2)[:, None]
-        with torch.autocast("cuda", torch.bfloat16):
-            states = encoder(input_ids=rows * mask, attention_mask=mask.long()).last_hidden_state
-        found.append(functional.normalize((states.float() * mask[..., None]).sum(1), dim=1))
-    return torch.cat(found)
+def shipped(path: Path) -> CrossEncoder:
+    model = CrossEncoder(LAYERS)
+    state = model.state_dict()
+    for name, value in np.load(path).items():
+        own = name if name.startswith("head.") else f"bert.{name}"
+        if own in state:
+            one = torch.from_numpy(value.astype(np.float32))
+            state[own][: len(one)] = one
+    model.load_state_dict(state)
+    return model.cuda()
 
 
-def mined(data: Data, encoder: BertModel) -> tuple[list[tuple], list[tuple]]:
-    """For each question its evidence and lines that are wrong; those to learn from, those held."""
-    of_lines = vectors(encoder, data.lines, data.line_sizes)
-    of_questions = vectors(encoder, data.questions, data.question_sizes)
-    ends = np.cumsum(data.asked[:, 4])
-    learned, held, dialogues = [], [], 0
-    for (kind, number, of, is_held, count), end in zip(data.asked, ends, strict=True):
-        name, evidence = KINDS[kind], data.evidence[end - count : end].tolist()
-        low, high = data.starts[of], data.starts[of + 1]
-        own = of_lines[data.rows[low:high, 0]]
-        near = (own @ of_questions[number]).cpu().numpy()
-        order = np.argsort(-near)[:DEEP].tolist()
-        beside = [
-            place + by for place in evidence for by in (-1, 1) if 0 <= place + by < high - low
-        ]
-        wrong = [place for place in dict.fromkeys([*order, *beside]) if place not in evidence]
-        if name in ("dialogue", "small"):
-            right = evidence[0]
-            alike = (own @ own[right]).cpu().numpy()
-            if name == "small":
-                if (near > near[right]).sum() >= 15:  # the question is a bad one
-                    continue
-                wrong = [place for place in wrong if alike[place] < 0.72]
-            else:
-                dialogues += 1
-                if dialogues > DIALOGUES:
-                    continue
-                asked = (
-                    (own @ own[right - 1]).cpu().numpy()
-                )  # asked again elsewhere, it is answered there
-                around = range(max(0, right - 12), min(high - low, right + 13))
-                wrong = [
-                    place
-                    for place in dict.fromkeys([*around, *order])
-                    if place not in (right, right - 1)
-                    and alike[place] < 0.6
-                    and asked[place] < 0.75
-                    and not (place and asked[place - 1] > 0.75)
-                ]
-        if len(wrong) >= 8:
-            entry = (name, int(number), int(low), evidence, wrong, near)
-            (held if is_held else learned).append(entry)
-    return learned, held
+def chosen(given: Judged, number: int, chance: random.Random) -> list[int]:
+    """Positions of some lines among the judged ones: the best, and others."""
+    judged = given.asked[number][5]
+    order = sorted(range(len(judged)), key=lambda at: -judged[at])
+    some = order[:4] + chance.sample(order[4:], min(LIST - 4, len(order[4:])))
+    return (some * LIST)[:LIST]
 
 
-def batch(data: Data, entries: list[tuple], chance: random.Random) -> tuple[torch.Tensor, ...]:
-    asked, lines, hidden, right = [], [], [], []
-    for name, number, low, evidence, wrong, _ in entries:
-        some = chance.sample(evidence, min(len(evidence), 4))
-        few = LIST - len(some)
-        nearest, rest = wrong[: max(4, few // 2)], wrong[max(4, few // 2) :]
-        others = chance.sample(nearest, min(len(nearest), few // 2))
-        others += chance.sample(rest, min(len(rest), few - few // 2))
-        others = (others + chance.choices(wrong, k=few))[:few]
-        asked += [number] * LIST
-        lines += [low + place for place in some + others]
-        right += [1.0] * len(some) + [0.0] * few
-        hidden += [name == "dialogue" or chance.random() < 0.25] * LIST
-    rows = data.rows[torch.tensor(lines, device="cuda")]
-    before = torch.where(torch.tensor(hidden, device="cuda"), -1, rows[:, 1])
-    return (
-        torch.tensor(asked, device="cuda"),
-        rows[:, 0],
-        before,
-        torch.tensor(right, device="cuda").view(-1, LIST),
-    )
+def told(given: Judged, numbers: list[int], lists: list[list[int]]) -> tuple[torch.Tensor, ...]:
+    judged, right = [], []
+    for number, some in zip(numbers, lists, strict=True):
+        _, _, _, evidence, places, scores = given.asked[number]
+        judged.append([scores[at] for at in some])
+        right.append([float(places[at] in evidence) for at in some])
+    return torch.tensor(judged).cuda(), torch.tensor(right).cuda()
 
 
-def trained(
-    model: nn.Module,
-    data: Data,
-    learned: list[tuple],
-    seconds: float,
-    rate: float,
-    seed: int,
-    teachers: list[nn.Module] | None = None,
-) -> None:
-    chance, started, step = random.Random(seed), time.monotonic(), 0
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    by_kind: dict[str, list] = {}
-    for entry in learned:
-        by_kind.setdefault(entry[0], []).append(entry)
-    kinds = list(by_kind)
-    weights = [MORE[kind] * len(by_kind[kind]) for kind in kinds]
+def schedule(optimiser: torch.optim.Optimizer, rate: float, done: float, step: int) -> None:
+    for group in optimiser.param_groups:
+        decay = max(0.02, 0.5 * (1 + math.cos(math.pi * done)))
+        group["lr"] = rate * min(1, (step + 1) / 80) * decay
+
+
+def train_reranker(model: CrossEncoder, given: Judged, seconds: float) -> None:
+    chance, began, step, rate = random.Random(1), time.monotonic(), 0, 1.5e-4
+    model.bert.embeddings.requires_grad_(False)
+    learned = [one for one in model.parameters() if one.requires_grad]
+    optimiser = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01)
+    pools, weights = given.pools()
     model.train()
-    while (done := (time.monotonic() - started) / seconds) < 1:
-        some = [chance.choice(by_kind[kind]) for kind in chance.choices(kinds, weights, k=BATCH)]
-        *given, right = batch(data, some, chance)
-        for group in optimiser.param_groups:
-            decay = max(0.02, 0.5 * (1 + math.cos(math.pi * done)))
-            group["lr"] = rate * min(1, (step + 1) / 80) * decay
+    while (done := (time.monotonic() - began) / seconds) < 1:
+        numbers = [chance.choice(pool) for pool in chance.choices(pools, weights, k=BATCH)]
+        lists = [chosen(given, number, chance) for number in numbers]
+        pairs = []
+        for number, some in zip(numbers, lists, strict=True):
+            hides = chance.random() < 0.2
+            places = given.asked[number][4]
+            pairs += [given.pair(number, places[at], hides=hides) for at in some]
+        judged, right = told(given, numbers, lists)
+        schedule(optimiser, rate, done, step)
         with torch.autocast("cuda", torch.bfloat16):
-            scores = model(*given).float().view(-1, LIST)
-        loss = functional.binary_cross_entropy_with_logits(scores, right)
-        answered = right.any(1)
-        among = scores[answered]
-        best = among.masked_fill(right[answered] == 0, -1e4).logsumexp(1)
-        loss = loss + (among.logsumexp(1) - best).mean()
-        if teachers:
-            with torch.no_grad(), torch.autocast("cuda", torch.bfloat16):
-                told = torch.stack([one(*given).float() for one in teachers]).mean(0).view(-1, LIST)
-            near = functional.kl_div(scores.log_softmax(1), told.softmax(1), reduction="batchmean")
-            loss = 0.3 * loss + near + 0.1 * functional.mse_loss(scores, told)
+            scores = model(pairs).float().view(-1, LIST)
+        near = functional.kl_div(
+            (scores / 2).log_softmax(1), (judged / 2).softmax(1), reduction="batchmean"
+        )
+        loss = 2 * near + 0.1 * functional.mse_loss(scores, judged.clamp(-12, 12))
+        written = torch.tensor([given.asked[one][0] != "small" for one in numbers]).cuda()
+        loss = loss + 0.2 * functional.binary_cross_entropy_with_logits(
+            scores[written], right[written]
+        )
         optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(learned, 1.0)
         optimiser.step()
         step += 1
+        if step % 200 == 0:
+            print(step, round(loss.item(), 3), flush=True)
+    model.eval()
+
+
+def nearness(encoder: BertModel, given: Judged) -> Iterator[tuple[int, torch.Tensor]]:
+    """Questions that were held back and have an answer, each with its cosines to all lines."""
+    by_name: dict[str, list[int]] = {}
+    for number in given.held:
+        if given.asked[number][3]:
+            by_name.setdefault(given.asked[number][1], []).append(number)
+    for name, numbers in by_name.items():
+        lines = vectors(encoder, [given.bare[line][:126] for line, _ in given.rows[name]])
+        texts = [given.unnamed[number] or given.questions[number] for number in numbers]
+        yield from zip(numbers, (vectors(encoder, texts) @ lines.T).cpu(), strict=True)
 
 
 @torch.no_grad()
-def tested(model: nn.Module, data: Data, held: list[tuple]) -> dict[str, tuple[float, float]]:
-    """How often evidence is first of the twenty nearest: by meaning, and by both."""
-    model.eval()
+def ranked(model: CrossEncoder, given: Judged, encoder: BertModel) -> dict[str, list[float]]:
+    """How often evidence is first of the twenty nearest: by meaning, both, and by the judge."""
     found: dict[str, list] = {}
-    for name, number, low, evidence, _, near in held:
-        if not evidence:
-            continue
-        order = np.argsort(-near)[:20]
-        rows = data.rows[torch.tensor(order + low, device="cuda")]
-        asked = torch.full((len(order),), number, device="cuda")
+    for number, near in nearness(encoder, given):
+        kind, _, _, evidence, places, judged = given.asked[number]
+        order = near.argsort(descending=True)[:20].tolist()
+        pairs = [given.pair(number, place, hides=False) for place in order]
         with torch.autocast("cuda", torch.bfloat16):
-            scores = model(asked, rows[:, 0], rows[:, 1]).float().cpu().numpy()
-        best = order[int(np.argmax(scores + 12 * near[order]))]
-        found.setdefault(name, []).append((order[0] in evidence, best in evidence))
-    return {name: tuple(np.mean(rows, 0).round(3)) for name, rows in found.items()}
+            said = model(pairs).float().cpu()
+        best = order[int((said + 12 * near[order]).argmax())]
+        alone = order[int(said.argmax())]
+        told_ = places[int(np.argmax(judged))]
+        row = [order[0] in evidence, best in evidence, alone in evidence, told_ in evidence]
+        found.setdefault(kind, []).append(row)
+    return {kind: np.mean(rows, 0).round(3).tolist() for kind, rows in found.items()}
+
+
+def train_encoder(encoder: BertModel, original: BertModel, given: Judged, seconds: float) -> None:
+    """Nearer to what was judged to answer, and not far from what the original says."""
+    chance, began, step, rate = random.Random(2), time.monotonic(), 0, 5e-5
+    optimiser = torch.optim.AdamW(encoder.parameters(), lr=rate, weight_decay=0.01)
+    pools, weights = given.pools()
+    encoder.train()
+    few, most = 12, 256
+    while (done := (time.monotonic() - began) / seconds) < 1:
+        numbers = [chance.choice(pool) for pool in chance.choices(pools, weights, k=most)]
+        numbers = [one for one in numbers if max(given.asked[one][5]) > 0]
+        lists = [chosen(given, number, chance)[:few] for number in numbers]
+        judged, _ = told(given, numbers, lists)
+        asked, lines = [], []
+        for number, some in zip(numbers, lists, strict=True):
+            form = chance.choices(("bare", "named", "after"), (0.7, 0.15, 0.15))[0]
+            named = form == "named" or chance.random() < 0.35
+            asked.append((given.questions if named else given.unnamed)[number][:62])
+            for at in some:
+                line, before = given.rows[given.asked[number][1]][given.asked[number][4][at]]
+                said = given.tokens[line] if form == "named" else given.bare[line]
+                if form == "after" and before >= 0:
+                    said = [*given.bare[before][:40], *said]
+                lines.append(said[:110])
+        with torch.autocast("cuda", torch.bfloat16):
+            of_asked, of_lines = meant(encoder, asked), meant(encoder, lines)
+            with torch.no_grad():
+                pulled = chance.sample(lines, 256) + asked
+                target = meant(original, pulled)
+            stays = (2 - 2 * (meant(encoder, pulled) * target).sum(1)).mean()
+        cosines = of_asked @ of_lines.T / 0.05
+        own = torch.arange(len(numbers), device="cuda")
+        own = own[:, None] * few + torch.arange(few, device="cuda")
+        near = functional.kl_div(
+            cosines.gather(1, own).log_softmax(1), judged.softmax(1), reduction="batchmean"
+        )
+        # the best of a list against all lines of other conversations, but for those as near to it
+        best = own.gather(1, judged.argmax(1, keepdim=True))
+        alike = of_lines[best[:, 0]] @ of_lines.T > 0.72
+        alike.scatter_(1, own, True)
+        alike.scatter_(1, best, False)
+        among = cosines.masked_fill(alike, -1e4)
+        loss = near + 0.5 * functional.cross_entropy(among, best[:, 0]) + 0.5 * stays
+        schedule(optimiser, rate, done, step)
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+        optimiser.step()
+        step += 1
+        if step % 200 == 0:
+            print(step, round(loss.item(), 3), flush=True)
+    encoder.eval()
+
+
+@torch.no_grad()
+def found(encoder: BertModel, given: Judged) -> dict[str, list[float]]:
+    """Recall among the first 1, 10 and 20 lines, by meaning alone."""
+    rows: dict[str, list] = {}
+    for number, near in nearness(encoder, given):
+        kind, evidence = given.asked[number][0], given.asked[number][3]
+        order = near.argsort(descending=True).tolist()
+        rows.setdefault(kind, []).append(
+            [len(set(order[:most]) & set(evidence)) / len(evidence) for most in (1, 10, 20)]
+        )
+    return {kind: np.mean(one, 0).round(3).tolist() for kind, one in rows.items()}
+
+
+def encoder_of(path: Path) -> BertModel:
+    state: dict[str, Any] = {name: one.float() for name, one in load_file(path).items()}
+    encoder = BertModel(config(6), add_pooling_layer=False)
+    encoder.load_state_dict(state, strict=False)
+    return encoder.cuda().eval()
 
 
 def main() -> None:
-    lists, source, out = map(Path, sys.argv[1:4])
-    out.mkdir(exist_ok=True)
-    data = Data(lists)
-    state = {name.removeprefix("bert."): one.float() for name, one in load_file(source).items()}
-    encoder = BertModel(config(6), add_pooling_layer=False)
-    encoder.load_state_dict(state, strict=False)
-    learned, held = mined(data, encoder.cuda().eval())
-    if sys.argv[4] == "teacher":
-        seed = int(sys.argv[5])
-        torch.manual_seed(seed)
-        model = CrossEncoder(data, 6)
-        model.bert.load_state_dict(state, strict=False)
-        model.cuda()
-        trained(model, data, learned, SECONDS["first"], 1e-4, seed)
-        written = [one for one in learned if one[0] in ("own", "memories", "friends")]
-        trained(model, data, written, SECONDS["second"], 2e-5, seed + 10)
-        name = f"teacher{seed}"
-    else:
-        teachers = []
-        for path in sorted(out.glob("teacher*.pt")):
-            teacher = CrossEncoder(data, 6).cuda().eval()
-            teacher.load_state_dict({key: one.float() for key, one in torch.load(path).items()})
-            teachers.append(teacher)
-        model, first = CrossEncoder(data, len(STUDENT)), teachers[0]
-        model.bert.embeddings.load_state_dict(first.bert.embeddings.state_dict())
-        for place, layer in enumerate(STUDENT):
-            taken = first.bert.encoder.layer[layer].state_dict()
-            model.bert.encoder.layer[place].load_state_dict(taken)
-        model.head.load_state_dict(first.head.state_dict())
-        model.cuda()
-        trained(model, data, learned, SECONDS["student"], 2e-4, 1, teachers)
-        name = "student"
-    print(name, tested(model, data, held))
-    torch.save(
-        {key: one.half().cpu() for key, one in model.state_dict().items()}, out / f"{name}.pt"
-    )
+    action = sys.argv[1]
+    lists, judged, vocabulary, original, start, out = map(Path, sys.argv[2:])
+    torch.manual_seed(1)
+    tokenizer = Tokenizer.from_file(str(vocabulary))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(128)
+    given = Judged(lists, judged, tokenizer)
+    first = encoder_of(original)
+    if action == "reranker":
+        model = shipped(start)
+        print("before", ranked(model.eval(), given, first), flush=True)
+        train_reranker(model, given, SECONDS[action])
+        print("now", ranked(model, given, first), flush=True)
+        learned = {name: one for name, one in model.state_dict().items() if "embed" not in name}
+        torch.save({name: one.half().cpu() for name, one in learned.items()}, out)
+        return
+    encoder = encoder_of(start)
+    train_encoder(encoder, first, given, SECONDS[action])
+    old, new = first.state_dict(), encoder.state_dict()
+    mixed = encoder_of(start)
+    for share in SHARES:
+        state = {
+            name: torch.lerp(old[name], one, share) if one.is_floating_point() else one
+            for name, one in new.items()
+        }
+        mixed.load_state_dict(state)
+        print("encoder", share, found(mixed, given), flush=True)
+    save_file({name: one.half().contiguous().cpu() for name, one in new.items()}, str(out))
 
 
 if __name__ == "__main__":
