@@ -2,8 +2,12 @@
 
 import ctypes
 import os
+import threading
 import weakref
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+Made = TypeVar("Made")
 
 
 class Resettable(Protocol):
@@ -30,6 +34,29 @@ _inherited: list[Any] = []  # never closed: closing would disturb the parent
 def reset_in_child(resource: Resettable) -> None:
     """Call ``reset_after_fork`` in every child process."""
     _alive.add(resource)
+
+
+class OnePerProcess(Generic[Made]):
+    """Made when it is first needed; a child process makes its own."""
+
+    def __init__(self, make: Callable[[], Made]) -> None:
+        self._make = make
+        self._one: Made | None = None
+        self._lock = threading.Lock()
+        reset_in_child(self)
+
+    def reset_after_fork(self) -> Any:
+        """Its threads are gone in a child."""
+        inherited = (self._lock, self._one)
+        self._lock, self._one = threading.Lock(), None
+        return inherited
+
+    def get(self) -> Made:
+        if self._one is None:
+            with self._lock:
+                if self._one is None:
+                    self._one = self._make()
+        return self._one
 
 
 def pause_at_fork(resource: Pausable) -> None:

@@ -44,7 +44,8 @@ class StoreSettings(BaseModel):
     )
     synchronous: Literal["FULL", "NORMAL"] = Field(
         default="FULL",
-        description="SQLite durability: FULL survives a power cut, NORMAL is faster.",
+        description="SQLite durability: FULL survives a power cut, NORMAL is faster. A temporary"
+        " store survives neither.",
     )
     busy_timeout_seconds: float = Field(
         default=30.0, gt=0, le=3_600, description="How long to wait for a lock or a connection."

@@ -164,6 +164,8 @@ def _backend(settings: Settings) -> tuple[Backend, Callable[[], None]]:
         return _postgres(url, settings), _nothing
     if url == TEMPORARY:
         folder = Path(tempfile.mkdtemp(prefix="ricordo-"))
+        # Nothing of it has to survive a power cut: it is deleted when it is closed.
+        settings = settings.model_copy(update={"synchronous": "OFF"})
         return _sqlite(folder / _DATABASE_FILE, settings), _remover(folder)
     return _sqlite(_sqlite_path(url, settings.home), settings), _nothing
 

@@ -183,3 +183,20 @@ def test_whose_statement_it_is() -> None:
 def test_english_is_recognised_in_a_few_words() -> None:
     assert all(map(may_be_english, ("I love dates", "handed in my badge", "User uses Bun.")))
     assert not any(map(may_be_english, ("Ya no fumo", "saya mengidap kanker", "Ich rauche")))
+
+
+def test_statements_are_compared_only_where_that_may_end_something(
+    talking: Talking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def stances(new: str, olds: list[str]) -> list[reranker.Stance]:
+        compared.extend(olds)
+        return reranker.stances(new, olds)
+
+    monkeypatch.setattr("ricordo.formation.conflicts.stances", stances)
+    talking.form("I play chess in a club in Leeds.")
+    talking.form("My cat sleeps in a box in the hall.", thread="second")
+    assert compared == []
+    talking.form("I quit the chess club in Leeds and do yoga now.", thread="third")
+    assert "User plays chess in a club in Leeds." in compared

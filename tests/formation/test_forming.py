@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from ricordo import Action, InvalidValue, Memory, ScopeWidened, Source, ThreadNotFound, limits
 from ricordo.formation.schedule import FORM_JOB, SUMMARY_JOB, SWEEP_JOB
 from ricordo.storage.tables import jobs as job_rows
+from ricordo.testing import WordEmbedder
 from tests.formation.conftest import Talking, WithModel, tables_with
 from tests.support.scripted_model import read_tastes
 
@@ -29,6 +30,18 @@ def test_what_was_said_becomes_a_memory_with_its_source(talking: Talking) -> Non
     assert [decision.action for decision in report.decisions] == [Action.ADD]
     assert report.decisions[0].memory_id == item.id
     assert report.turns == 2
+
+
+@pytest.mark.requirement("formation.observe-form")
+def test_vectors_are_made_of_messages_and_of_what_is_stored(
+    open_talking: Callable[..., Talking],
+) -> None:
+    embedder = WordEmbedder()
+    talking = open_talking(embedder=embedder)
+    for said, made in (("I love jazz", 2), ("I used to paint", 1), ("I have diabetes", 1)):
+        before = embedder.texts
+        talking.other(said).form(said)
+        assert embedder.texts - before == made, said
 
 
 @pytest.mark.requirement("formation.once")

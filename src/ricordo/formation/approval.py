@@ -9,15 +9,14 @@ from ricordo.formation.profile import candidate_of, is_profile_draft, resolve_fi
 from ricordo.formation.proposals import OVERTAKEN, drafted, open_proposal, settle_proposal
 from ricordo.formation.schedule import plan_summary
 from ricordo.formation.service import Formation, write
-from ricordo.index.relations import PreparedWrite
 from ricordo.model.activity import PROPOSALS_APPROVED, PROPOSALS_REJECTED
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
-from ricordo.model.proposal import Proposal, StoredProposal
+from ricordo.model.proposal import Proposal
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import ProposalState, Status
 from ricordo.storage.activity import tally
-from ricordo.storage.database import WriteTransaction, retried
+from ricordo.storage.database import retried
 from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import keyed_profile_items
@@ -58,7 +57,15 @@ def _try_approve(
         if writing.revision != revision:
             return None
         if resolution.reason != NOT_NEWER:
-            return _store(formation, writing, proposal, resolution, draft, prepared, scope, reason)
+            if resolution.action in WRITING_ACTIONS:
+                added = write(formation.recall, writing, resolution, draft, prepared)
+                plan_summary(writing)
+            else:
+                added = Added(resolution.targets[0].id, Status.ACTIVE, duplicate=True)
+            state, who = ProposalState.APPROVED, scope.actor
+            settle_proposal(writing, proposal, state, added.id, decided_by=who, reason=reason)
+            tally(writing, {PROPOSALS_APPROVED: 1})
+            return added
         settle_proposal(writing, proposal, ProposalState.EXPIRED, reason=OVERTAKEN)
     newer = resolution.targets[0].id
     raise AlreadyDecided(f"proposal {proposal_id} is overtaken: memory {newer} is newer")
@@ -72,28 +79,6 @@ def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolutio
         known = keyed_profile_items(view.connection, user_id, view.now)
     present = next((item for item in known if item.key == draft.key), None)
     return resolve_field(candidate, present)
-
-
-def _store(
-    formation: Formation,
-    writing: WriteTransaction,
-    proposal: StoredProposal,
-    resolution: Resolution,
-    draft: NewMemory,
-    prepared: PreparedWrite,
-    scope: Scope,
-    reason: str | None,
-) -> Added:
-    if resolution.action in WRITING_ACTIONS:
-        added = write(formation.recall, writing, resolution, draft, prepared)
-        plan_summary(writing)
-    else:
-        added = Added(resolution.targets[0].id, Status.ACTIVE, duplicate=True)
-    settle_proposal(
-        writing, proposal, ProposalState.APPROVED, added.id, decided_by=scope.actor, reason=reason
-    )
-    tally(writing, {PROPOSALS_APPROVED: 1})
-    return added
 
 
 @retried

@@ -1,10 +1,10 @@
 """The audit of a user's memories: duplicates, contradictions, junk, unverified and expired ones."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import sqlalchemy as sa
@@ -57,10 +57,6 @@ _RELATION_BATCH: Final = 500
 Pair = tuple[int, int, float]
 """The indexes of two memories, the smaller first, and their cosine."""
 
-Wanted = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
-Selection = Callable[[Matrix, int], Wanted]
-"""Selects pairs, from the cosines of a block and the index of its first row."""
-
 DOUBTFUL_BELOW: Final = 60
 """Memories with less confidence should be verified."""
 UNVERIFIED_DAYS: Final = 90
@@ -96,17 +92,10 @@ def junk_reason(content: str, type: MemoryType) -> str | None:
     return None
 
 
-class AuditVectors(NamedTuple):
-    """``places[row]`` is the index of the memory that a row of ``matrix`` belongs to."""
-
-    places: Sequence[int]
-    matrix: Matrix
-
-
-def read_vectors(
+def _vectors(
     connection: sa.Connection, user_id: str, model: VectorModel, ids: Sequence[int]
-) -> AuditVectors:
-    """The comparable vectors of these memories; memories without one are left out."""
+) -> tuple[list[int], Matrix]:
+    """The comparable vectors of these memories, if they have one, after the indexes of these."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     places: list[int] = []
     blocks: list[Matrix] = []
@@ -119,24 +108,22 @@ def read_vectors(
             if not blocks or block.shape[1] == blocks[0].shape[1]:
                 blocks.append(block)
                 places += [place_of[row[0]] for row in kept]
-    return AuditVectors(places, np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32))
+    return places, np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32)
 
 
-def pairs_of_vectors(vectors: AuditVectors, wanted: Selection) -> Iterator[Pair]:
-    """The selected pairs, each once."""
-    matrix, places = vectors.matrix, vectors.places
+def _similar(state: "_Audit", places: Sequence[int], matrix: Matrix) -> Iterator[Pair]:
+    """Very similar pairs, and somewhat similar ones under the same theme, each once."""
+    _, themes = np.unique([state.kept[place].theme for place in places], return_inverse=True)
     for start in range(0, len(matrix), _BLOCK_ROWS):
         cosines = matrix[start : start + _BLOCK_ROWS] @ matrix[start:].T
-        below = np.tril(np.ones(cosines.shape, np.bool_))  # itself, and reversed pairs
-        rows, columns = np.nonzero(wanted(cosines, start) & ~below)
-        for row, column in zip(rows, columns, strict=True):
-            one, other = int(places[start + row]), int(places[start + column])
-            yield min(one, other), max(one, other), float(cosines[row, column])
+        same_theme = themes[start : start + len(cosines), None] == themes[None, start:]
+        near = (cosines >= state.redundant_min) | (same_theme & (cosines >= CONTRADICTION_MIN))
+        for row, column in np.argwhere(np.triu(near, 1)):  # not itself, nor reversed
+            one, other = sorted((places[start + row], places[start + column]))
+            yield one, other, float(cosines[row, column])
 
 
-def pairs_of_relations(
-    connection: sa.Connection, user_id: str, ids: Sequence[int]
-) -> Iterator[Pair]:
+def _related(connection: sa.Connection, user_id: str, ids: Sequence[int]) -> Iterator[Pair]:
     """The pairs that were recorded as related when they were written."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     for start in range(0, len(ids), _RELATION_BATCH):
@@ -305,29 +292,12 @@ def _pairs(view: ReadTransaction, recall: Recall, user_id: str, state: _Audit) -
     model = recall.embedders.chosen(view.connection, user_id).model
     compared: set[int] = set()
     if model is not None and len(ids) <= MAX_COMPARED_MEMORIES:
-        vectors = read_vectors(view.connection, user_id, model, ids)
-        compared.update(vectors.places)
-        yield from pairs_of_vectors(vectors, _near(state, vectors))
+        places, matrix = _vectors(view.connection, user_id, model, ids)
+        compared.update(places)
+        yield from _similar(state, places, matrix)
     if len(compared) == len(ids):
         return
     state.duplicates.is_complete = state.contradictions.is_complete = False
-    for pair in pairs_of_relations(view.connection, user_id, ids):
+    for pair in _related(view.connection, user_id, ids):
         if not compared.issuperset(pair[:2]):
             yield pair
-
-
-def _near(state: _Audit, vectors: AuditVectors) -> Selection:
-    """Selects very similar pairs, and somewhat similar ones under the same theme."""
-    codes: dict[str, int] = {}
-    themes = np.asarray(
-        [codes.setdefault(state.kept[place].theme, len(codes)) for place in vectors.places]
-    )
-
-    def wanted(cosines: Matrix, start: int) -> Wanted:
-        same_theme = themes[start : start + len(cosines), None] == themes[None, start:]
-        chosen: Wanted = (cosines >= state.redundant_min) | (
-            same_theme & (cosines >= CONTRADICTION_MIN)
-        )
-        return chosen
-
-    return wanted

@@ -1,7 +1,7 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -39,7 +39,7 @@ from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
-from ricordo.storage.where import not_expired
+from ricordo.storage.where import not_expired, sees_any
 from ricordo.text.languages import guess, may_be_english
 from ricordo.text.normalise import canonical, printable
 
@@ -101,6 +101,9 @@ class KnownMemories:
 
     def near(self, user_id: str, content: str, kind: MemoryType) -> list[KnownStatement]:
         """The most similar memories, best first."""
+        with self._database.read(user_id) as view:
+            if not sees_any(view.connection, user_id):
+                return []
         wanted = ItemFilter(
             statuses=(Status.ACTIVE,),
             types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
@@ -267,13 +270,14 @@ class Resolver:
             put_right = _put_right(user_id, candidate, found, *candidate.puts_right)
             if put_right is not None:
                 return put_right, []
-        related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
-        compared = stances_to(candidate, [one.item.content for one in related])
-        stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
         near = [one for one in found if one.similarity >= self._policy.judge_min]
         for one in near:
             if canonical(one.item.content) == canonical(candidate.content):
                 return _ignored(candidate, IDENTICAL, one), []
+        related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
+        similar = {one.item.content for one in near}
+        compared = stances_to(candidate, [one.item.content for one in related], similar)
+        stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
         # What a statement names as given up need not be similar to it.
         against = [
             one
@@ -384,32 +388,49 @@ def _contradiction(candidate: Candidate, known: str) -> str | None:
     return reason
 
 
-def stances_to(candidate: Candidate, known: Sequence[str]) -> list[Stance]:
+def stances_to(
+    candidate: Candidate, known: Sequence[str], similar: Collection[str] = ()
+) -> list[Stance]:
     """How a candidate stands to what is known, in the words of the user.
 
     The model has learned English, in other languages only a denial is believed. In small talk it
-    sees ends everywhere: words must tell of a change, or be the same but for a value.
+    sees ends everywhere: words must tell of a change, or be the same but for a value. Only of what
+    is ``similar`` it may say that it is the same, or less.
     """
     said, quote = _in_its_sentence(candidate), candidate.quote
     is_english = may_be_english(said)
     is_over = candidate.is_ending or candidate.kind in ENDINGS
     tells_change = is_over or _CHANGE.search(said) is not None
-    found = []
-    for old, how in zip(known, stances(said, known), strict=True):
+    found = [_UNKNOWN] * len(known)
+    asked: dict[int, tuple[bool, bool]] = {}  # whether it may end it, and may be the same
+    for place, old in enumerate(known):
         is_same = are_of_one_subject(old, quote) and are_of_one_subject(candidate.content, old)
-        shared = share_of_words(ENGLISH, said, old)
-        may_end = tells_change or (shared >= _NAMED and denials(said) > denials(old))
         if not is_same or not _meet(candidate, old):
-            found.append(_UNKNOWN)
-        elif is_over and shared >= _NAMED_AS_OVER:
-            found.append(_ENDED)
+            continue
+        shared = share_of_words(ENGLISH, said, old)
+        denies = shared >= _NAMED and denials(said) > denials(old)
+        if is_over and shared >= _NAMED_AS_OVER:
+            found[place] = _ENDED
         elif is_english and guess(old) in {"en", None}:
-            found.append(how if may_end or shared >= _SAME_THING else how._replace(replaced=0.0))
-        else:
-            denies = shared >= _NAMED and denials(said) > denials(old)
-            ends = _ENDED.replaced if shared >= _SAME_THING else how.replaced
-            found.append(_UNKNOWN._replace(replaced=ends if denies else 0.0))
+            may_end = tells_change or denies or shared >= _SAME_THING
+            if may_end or old in similar:
+                asked[place] = may_end, old in similar
+        elif denies and shared >= _SAME_THING:
+            found[place] = _ENDED
+        elif denies:
+            asked[place] = True, False
+    answers = stances(said, [known[place] for place in asked])
+    for (place, (may_end, may_be_same)), how in zip(asked.items(), answers, strict=True):
+        ended = how.replaced if may_end else 0.0
+        found[place] = (how if may_be_same else _UNKNOWN)._replace(replaced=ended)
     return found
+
+
+def may_end_anything(candidate: Candidate) -> bool:
+    """Whether :func:`stances_to` may find that a candidate ends what is known."""
+    said = _in_its_sentence(candidate)
+    is_over = candidate.is_ending or candidate.kind in ENDINGS
+    return is_over or may_be_english(said) or denials(said) > 0
 
 
 def _in_its_sentence(candidate: Candidate) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
-from ricordo.formation.conflicts import RELATED, SURELY, stances_to
+from ricordo.formation.conflicts import RELATED, SURELY, may_end_anything, stances_to
 from ricordo.formation.gate import gate
 from ricordo.formation.own_words import SURE_IF_PLAIN
 from ricordo.formation.statements import ENGLISH, share_of_words
@@ -17,7 +17,7 @@ from ricordo.model.vocabulary import Status
 from ricordo.recall.origins import read_formed
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
-from ricordo.storage.threads import SaidTurn, turns_at
+from ricordo.storage.threads import SaidTurn, is_first_said, turns_at
 
 _NEAREST: Final = 6
 _LONGEST: Final = 300  # characters: more is hardly one statement
@@ -43,9 +43,12 @@ class EarlierTurns:
         memories: dict[int, list[Item]] = {}
         for one in told:
             passage = one.passage
+            is_named = one.puts_right is not None
             if len(passage.text) > _LONGEST or passage.observed_by is not None:
                 continue
-            near = self._near(user_id, passage, is_named=one.puts_right is not None)
+            if not is_named and not may_end_anything(one):
+                continue
+            near = self._near(user_id, passage, is_named=is_named)
             over = {turn.id for turn in _over(one, [turn for turn, _ in near])}
             places = {place: turn for turn, place in near if turn.id in over}
             if not places:
@@ -66,6 +69,9 @@ class EarlierTurns:
         self, user_id: str, passage: Passage, *, is_named: bool
     ) -> list[tuple[SaidTurn, tuple[str, int]]]:
         """Short turns of the same speaker before it, and where what follows them stands."""
+        with self._database.read(user_id) as view:
+            if is_first_said(view.connection, user_id, USER_ROLE, passage.turn_id, passage.at):
+                return []
         wanted = TurnFilter(role=USER_ROLE, actor=passage.actor)
         found = self._recall.turns.find(user_id, passage.text, _NEAREST, wanted)
         return [

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ricordo.formation.candidate import Passage
@@ -198,23 +198,26 @@ def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
     )
 
 
-def retells(content: str, quote: str, around: str) -> bool:
+def retells(content: str, quote: str, around: str, *, in_any_form: bool = True) -> bool:
     """Whether a sentence says what its quote says, no more and not much less.
 
     Its words are those of the quote, or of what was said ``around`` it, in any form; it has nearly
-    all of the quote's; and it denies as often.
+    all of the quote's; and it denies as often. Where words may not have any form, all are those of
+    the quote but the first, mostly a verb.
     """
     if denials(content) != denials(quote):
         return False
     told, said = _telling(content), _telling(quote)
+    if not in_any_form and not told.keys() >= set(list(said)[1:]):
+        return False
     least, new = (0.7, 0.3) if any(map(is_dense, quote)) else (0.85, 0.0)
     if not told or sum(_is_among(one, told) for one in said) < least * len(said):
         return False
-    known = said | _telling(around)
+    known = {**said, **_telling(around)}
     return sum(not _is_among(one, known) for one in told) <= new * len(told)
 
 
-def _is_among(word: str, others: set[str]) -> bool:
+def _is_among(word: str, others: Collection[str]) -> bool:
     """In any form: with the same beginning."""
     return word in others or any(
         word[:size] == other[:size]
@@ -223,14 +226,14 @@ def _is_among(word: str, others: set[str]) -> bool:
     )
 
 
-def _telling(text: str) -> set[str]:
-    """The words that carry meaning; pairs of letters in scripts without spaces."""
-    found = set()
+def _telling(text: str) -> dict[str, None]:
+    """The words that carry meaning, in order; pairs of letters in scripts without spaces."""
+    found: dict[str, None] = {}
     for word in _QUOTED_WORD.findall(_USER_IN_DENSE.sub(" ", fold_letters(fold_marks(text)))):
         if any(map(is_dense, word)):
-            found |= {word[place : place + 2] for place in range(len(word) - 1)}
+            found |= dict.fromkeys(word[place : place + 2] for place in range(len(word) - 1))
         elif word not in LITTLE:
-            found.add(word)
+            found[word] = None
     return found
 
 

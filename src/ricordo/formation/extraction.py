@@ -21,11 +21,14 @@ from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
 from ricordo.formation.evidence import cut_quote, find_quote, reason_in_material, retells, supports
 from ricordo.formation.gate import JOIN, LANGUAGES, NOT_KEPT, Reading, gate
+from ricordo.formation.injected import has_attack
 from ricordo.formation.own_words import (
     KINDS,
     LIKELY,
+    TOLD_IN,
     change_in,
     in_own_words,
+    language_of,
     pieces_with_requests,
     requests,
 )
@@ -41,9 +44,9 @@ from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME, MemoryType
 from ricordo.providers.chat_model import Message
 from ricordo.text.languages import LANGUAGE_NAMES, guess
-from ricordo.text.normalise import folded, printable, slug
+from ricordo.text.normalise import canonical, folded, printable, slug
 from ricordo.text.secrets import has_secret, without_secrets
-from ricordo.text.spans import Span
+from ricordo.text.spans import Span, plain_view
 
 _OPENING_CHARS: Final = 60
 _PUTS_RIGHT: Final = pattern("corrections", "puts right")
@@ -79,7 +82,6 @@ _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request with
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
-_CLAUSE_BREAK: Final = re.compile(r"[,;:，、；：]|\s[-–—]\s")
 _AROUND_QUESTION: Final = " \n\"'¿?？"
 
 
@@ -257,7 +259,8 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     for candidate in named_speakers(found, segment.speakers, user_id):
         # What an agent has observed is not explicit: only it claims that the user asked for it.
         is_explicit = candidate.is_explicit and candidate.passage.observed_by is None
-        quote = cut_quote(candidate.content, candidate.quote)
+        is_whole = candidate.is_by_model and candidate.kind  # the gate has cut it
+        quote = candidate.quote if is_whole else cut_quote(candidate.content, candidate.quote)
         checked = validated(replace(candidate, quote=quote, is_explicit=is_explicit))
         if isinstance(checked, Candidate) and checked.passage.is_from_user:
             checked = judged(checked, readings[checked.passage.turn_id])
@@ -280,42 +283,53 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
 def _agreed(
     read: Sequence[Candidate], by_model: Sequence[Candidate], readings: Mapping[int, Reading]
 ) -> tuple[list[Candidate], list[tuple[Candidate, Rejection]]]:
-    """What was read without a model, beside it the model's sentences that retell it.
+    """What was read without a model, beside it the model's sentences that may stand for it.
 
-    A model alone decides only where the gate cannot: in languages that it does not know.
+    They have no word of what the gate does not keep, such as a task. A model alone decides only
+    where the gate cannot: in languages that it does not know.
     """
     kept = list(read)
     refused = []
     for one in by_model:
         reading = readings[one.passage.turn_id]
         start = reading.text.find(one.quote)
-        piece = reading.judged(start, start + len(one.quote))
-        around = f"{reading.asked}\n{reading.text}"
-        is_known = guess(reading.text) in {*LANGUAGES, None}
+        end = start + len(one.quote)
+        piece = reading.judged(start, end)
+        around = f"{reading.asked}\n{reading.kept_words(0, len(reading.text))}"
         same = [other for other in read if _overlap(one, other)]
-        own = [other for other in same if other.is_in_own_words]
-        told = min(len(one.quote), len(one.content))
-        is_whole = bool(own) and told >= _MOST_OF_IT * len(own[0].quote)
-        if len(same) == len(own) == 1 and is_whole and retells(one.content, own[0].quote, around):
-            kept.append(
-                replace(own[0], content=one.content, is_in_own_words=False, is_by_model=True)
-            )
+        is_from_user = one.passage.is_from_user
+        cut_out = "\n".join(part.text for part in one.passage.material)
+        if len(same) == 1 and _may_tell(one, same[0], around):
+            told = replace(same[0], content=one.content, is_in_own_words=False, is_by_model=True)
+            kept.append(told)
         elif same:
             refused.append((one, _REPEATED))
-        elif not one.passage.is_from_user:
-            if piece.is_kept and retells(one.content, one.quote, around):
-                kept.append(one)
-            else:
-                reason = NOT_KEPT.get(piece.label, "not what the tool says")
-                refused.append((one, Rejection(RejectionCode.NOT_KEPT, reason)))
-        elif not is_known or (
-            one.is_explicit and piece.is_kept and retells(one.content, one.quote, around)
+        elif (is_from_user and guess(reading.text) not in {*LANGUAGES, None}) or (
+            (one.is_explicit if is_from_user else not has_attack(plain_view(cut_out).text))
+            and piece.is_kept
+            and retells(one.content, reading.kept_words(start, end), around)
         ):
             kept.append(one)
         else:
-            reason = NOT_KEPT.get(piece.label, "not surely lasting")
-            refused.append((one, Rejection(RejectionCode.NOT_KEPT, reason)))
+            why = "not surely lasting" if is_from_user else "not what the tool says"
+            why = NOT_KEPT.get(piece.label, why)
+            refused.append((one, Rejection(RejectionCode.NOT_KEPT, why)))
     return sorted(kept, key=lambda one: one.passage.position), refused
+
+
+def _may_tell(one: Candidate, own: Candidate, around: str) -> bool:
+    """Whether a model's sentence may stand for the user's words: it retells what we could not.
+
+    Instructions stay as they were given. In languages that we do not tell at all nobody checks the
+    forms of words.
+    """
+    is_told = canonical(own.content) != canonical(own.quote) or not own.is_in_own_words
+    if is_told or own.type is MemoryType.INSTRUCTION:
+        return False
+    is_ours = language_of(own.quote, own.passage) in TOLD_IN
+    is_whole = min(len(one.quote), len(one.content)) >= _MOST_OF_IT * len(own.quote)
+    known = around if is_ours else ""
+    return is_whole and retells(one.content, own.quote, known, in_any_form=is_ours)
 
 
 def _told_by_model(kept: Sequence[Candidate]) -> list[Candidate]:

@@ -6,8 +6,6 @@ propose; the gate judges each candidate by the words that it rests on. ``trainin
 recipe.
 """
 
-import functools
-import importlib
 import json
 import math
 import re
@@ -16,7 +14,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from ricordo.fork_safety import OnePerProcess
 from ricordo.formation.words import lines
+from ricordo.providers.local_embedder import session_of
 from ricordo.text.normalise import is_dense, is_hangul
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _CONTEXT_TOKENS: Final = 40
 _CONTEXT_CHARS: Final = 200
 _WINDOW: Final = 150
 _OVERLAP: Final = 24
+_THREADS: Final = 2
 _PUNCTUATION: Final = re.compile(r"[\s,.;:!?、。，．！？；：…\-–—()\[\]\"'“”«»「」*]+")
 # A joining word belongs to what follows.
 _JOINING_WORDS: Final = (
@@ -123,6 +124,11 @@ class Reading:
         found = self._chances[self._between(start, end), self.labels.index(label)]
         return float(found.mean()) if len(found) else 0.0
 
+    def kept_words(self, start: int, end: int) -> str:
+        """What is kept of the words between two places."""
+        parts = [(max(one.start, start), min(one.end, end)) for one in self.pieces() if one.is_kept]
+        return "\n".join(self.text[first:last] for first, last in parts if first < last)
+
     def _between(self, start: int, end: int) -> list[int]:
         return [
             place
@@ -157,18 +163,21 @@ class Reading:
 
         if not len(self._offsets):
             return []
-        gains = np.log(self._chances + 1e-4)
+        gains = np.log(self._chances + 1e-4).astype(np.float64)
         every, kept = np.arange(len(self.labels)), np.zeros(len(self.labels), dtype=bool)
         kept[self._kept] = True
+        from_fact = np.where(kept, _FROM_FACT_TO_FACT, 0.0)
         score = gains[0]
         came_from = []
         for n in range(1, len(gains)):
             cost = self._cost(n)
-            likeliest = int(score.argmax())
-            among_kept = score - np.where(kept, _FROM_FACT_TO_FACT if cost > _AT_A_STOP else 0, 0)
-            likeliest_before_fact = int(among_kept.argmax())
-            origin = np.where(kept, likeliest_before_fact, likeliest)
-            changed = np.where(kept, among_kept[likeliest_before_fact], score[likeliest]) - cost
+            origin = score.argmax()
+            changed = score[origin] - cost
+            if cost > _AT_A_STOP:
+                among_kept = score - from_fact
+                before_fact = among_kept.argmax()
+                changed = np.where(kept, among_kept[before_fact] - cost, changed)
+                origin = np.where(kept, before_fact, origin)
             stays = score >= changed
             came_from.append(np.where(stays, every, origin))
             score = np.where(stays, score, changed) + gains[n]
@@ -223,14 +232,8 @@ class Gate:
     def __init__(self) -> None:
         from tokenizers import Tokenizer
 
-        onnxruntime = importlib.import_module("onnxruntime")  # has no types
         folder = resources.files(__package__) / "gate_model"
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            (folder / "gate.onnx").read_bytes(), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session_of((folder / "gate.onnx").read_bytes(), _THREADS)
         self._tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
         self.labels: list[str] = json.loads((folder / "labels.json").read_text("utf-8"))
 
@@ -244,8 +247,7 @@ class Gate:
             self._chances(context, encoded.ids, first)
             for first in range(0, len(encoded.ids), _WINDOW)
         ]
-        empty = np.zeros((0, len(self.labels)), dtype=np.float32)
-        chances = np.concatenate(parts) if parts else empty
+        chances = np.concatenate([np.zeros((0, len(self.labels)), np.float32), *parts])
         return Reading(text, encoded.offsets, chances, self.labels, asked=asked)
 
     def _context(self, mark: int, said: str) -> list[int]:
@@ -262,7 +264,4 @@ class Gate:
         return found[0, len(context) + first - seen :]
 
 
-@functools.cache
-def gate() -> Gate:
-    """The one gate of this process, loaded when it is first needed."""
-    return Gate()
+gate: Final = OnePerProcess(Gate).get

@@ -60,6 +60,8 @@ _SURELY_NOT_MEANT: Final = 0.9
 _BEFORE_A_STATEMENT: Final = ("", *".!?,;:")
 _ENGLISH: Final = pattern("own_words", "english subject", re.IGNORECASE)
 _INDONESIAN: Final = pattern("own_words", "indonesian subject", re.IGNORECASE)
+TOLD_IN: Final = frozenset({"en", "id"})
+"""The languages in which statements are told in the third person."""
 _MOST_PLAIN_WORDS: Final = 12
 _PASSING: Final = OF_THE_MOMENT - {"like", "dislike"}
 _WISH: Final = re.compile(r"(?:i|saya|aku|gue|gw) ", re.IGNORECASE)
@@ -504,12 +506,18 @@ def _comes_first(pieces: Sequence[Piece], number: int) -> bool:
 
 def _in_third_person(quote: str, passage: Passage) -> str | None:
     """A statement in English or Indonesian about the user, if it can be told so."""
+    language = language_of(quote, passage)
+    if language not in TOLD_IN:
+        return None
+    tell = english_in_third_person if language == "en" else indonesian_in_third_person
+    return tell(with_dates(quote, passage.at))
+
+
+def language_of(quote: str, passage: Passage) -> str | None:
     language = guess(quote) or guess(passage.text)
-    if language == "en" or (language is None and _ENGLISH.match(quote)):
-        return english_in_third_person(with_dates(quote, passage.at))
-    if language == "id" or (language is None and _INDONESIAN.match(quote)):
-        return indonesian_in_third_person(with_dates(quote, passage.at))
-    return None
+    if language is None and _ENGLISH.match(quote):
+        return "en"
+    return "id" if language is None and _INDONESIAN.match(quote) else language
 
 
 def _says_enough(quote: str) -> bool:

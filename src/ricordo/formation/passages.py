@@ -53,7 +53,7 @@ _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「
 _QUOTED_SENTENCE = pattern("material", "quoted sentence")
 _QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
 
-_DATA = lazy_pattern(
+_DATA = lazy_pattern(  # URLs, and runs of characters too long for any word
     r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
 )
 
@@ -116,11 +116,6 @@ def quotation_cuts(view: str) -> Iterator[Span]:
     for start, end in lines(view):
         if _QUOTATION.match(view, start, end):
             yield start, end
-
-
-def data_cuts(view: str) -> Iterator[Span]:
-    """Data URLs, and runs of characters too long for any word."""
-    return (found.span() for found in _DATA.finditer(view))
 
 
 def mail_cuts(view: str) -> Iterator[Span]:
@@ -195,7 +190,7 @@ _CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
     (Reason.INJECTED, _injected_cuts),
     (Reason.INJECTED, headed_cuts),
     (Reason.SECRET, secret_cuts),  # before data: cuts the words around a long key too
-    (Reason.DATA, data_cuts),
+    (Reason.DATA, lambda view: (found.span() for found in _DATA.finditer(view))),
     (Reason.QUOTATION, quotation_cuts),
     (Reason.MAIL, mail_cuts),
     (Reason.CHAT_LOG, chat_log_cuts),

@@ -70,6 +70,8 @@ def next_segment(
         state = state_of(view.connection, user_id, thread_id)
         if state is None:
             raise ThreadNotFound(thread_id)
+        if not state.is_behind:
+            return None
         formed = state.formed_position
         turns = turns_between(
             view.connection,

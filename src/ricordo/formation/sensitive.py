@@ -1,7 +1,9 @@
 """Which sensitive fields a statement touches, by its words and by the form of identifiers."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from ricordo.formation.words import alternatives, listing, pattern, words
@@ -15,6 +17,7 @@ _STREET: Final = pattern("sensitive", "street")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SPACE: Final = re.compile(r"\s+")
 _ANY_ENDING: Final = "*"
+_KNOWN_TEXTS: Final = 16  # what was said is looked at again with each sentence made of it
 
 Span = tuple[int, int]
 """The indexes of the first word of a match and of the word after it."""
@@ -60,36 +63,35 @@ def words_of(plain: str) -> list[str]:
 
 
 class Phrases:
-    """A list of words and phrases, separated by commas; ``*`` at the end of a word is any ending.
+    """Lists of words and phrases, separated by commas; ``*`` at the end of a word is any ending.
 
-    Words are looked up in dictionaries, so the length of the list does not matter, and no text can
+    Words are looked up in dictionaries, so the length of the lists does not matter, and no text can
     make it slow.
     """
 
-    def __init__(self, listed: str) -> None:
-        self._exact: dict[str, list[tuple[str, ...]]] = {}
-        self._begun: dict[str, list[tuple[str, ...]]] = {}
-        for entry in listed.replace("\n", " ").split(","):
-            pieces = tuple(plain_text(entry).split())
-            if pieces:
-                first = pieces[0]
-                known = self._begun if first.endswith(_ANY_ENDING) else self._exact
-                known.setdefault(first.rstrip(_ANY_ENDING), []).append(pieces)
+    def __init__(self, names: Iterable[str]) -> None:
+        self._exact: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._begun: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for name in names:
+            for entry in listing("sensitive", name).replace("\n", " ").split(","):
+                pieces = tuple(plain_text(entry).split())
+                if pieces:
+                    first = pieces[0]
+                    known = self._begun if first.endswith(_ANY_ENDING) else self._exact
+                    known.setdefault(first.rstrip(_ANY_ENDING), []).append((name, pieces))
         self._lengths = sorted({len(beginning) for beginning in self._begun})
 
-    def spans(self, words: Sequence[str]) -> Iterator[Span]:
-        """Every occurrence of a phrase, in order."""
+    def spans(self, words: Sequence[str]) -> dict[str, list[Span]]:
+        """Every occurrence of a phrase, in order, by the name of its list."""
+        found: dict[str, list[Span]] = {}
         for place, word in enumerate(words):
-            for pieces in self._starting_with(word):
+            begun = (
+                self._begun.get(word[:size], ()) for size in self._lengths if size <= len(word)
+            )
+            for name, pieces in chain(self._exact.get(word, ()), *begun):
                 if _matches_at(pieces, words, place):
-                    yield place, place + len(pieces)
-
-    def _starting_with(self, word: str) -> Iterator[tuple[str, ...]]:
-        yield from self._exact.get(word, ())
-        for length in self._lengths:
-            if length > len(word):
-                break
-            yield from self._begun.get(word[:length], ())
+                    found.setdefault(name, []).append((place, place + len(pieces)))
+        return found
 
 
 def _matches_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bool:
@@ -125,12 +127,8 @@ _PATTERNS: Final = {
     "money": pattern("sensitive", "income pattern"),
     "identifiers": pattern("sensitive", "birth pattern"),
 }
-_WORDS: Final = {field: Phrases(listing("sensitive", field)) for field in SENSITIVE_FIELDS}
-_HARMLESS: Final = {
-    field: Phrases(listing("sensitive", f"harmless {field}")) for field in SENSITIVE_FIELDS
-}
-_WORK: Final = Phrases(listing("sensitive", "work"))
-_TRADE: Final = Phrases(listing("sensitive", "trade"))
+_HARMLESS: Final = {field: f"harmless {field}" for field in SENSITIVE_FIELDS}
+_WORDS: Final = Phrases((*SENSITIVE_FIELDS, *_HARMLESS.values(), "work", "trade"))
 
 
 def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[str]:
@@ -140,7 +138,7 @@ def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[
     never removes one. When in doubt a field counts: a missed one is stored without asking.
     """
     found = _fields_of_text(content[:MAX_TURN_CHARS]) | _fields_of_text(quote[:MAX_TURN_CHARS])
-    return frozenset(found if key is None else found | _fields_of_key(key, content))
+    return found if key is None else found | _fields_of_key(key, content)
 
 
 def _fields_of_key(key: str, content: str) -> set[str]:
@@ -152,7 +150,8 @@ def _fields_of_key(key: str, content: str) -> set[str]:
     return found | _fields_of_words(words_of(plain))
 
 
-def _fields_of_text(text: str) -> set[str]:
+@lru_cache(maxsize=_KNOWN_TEXTS)
+def _fields_of_text(text: str) -> frozenset[str]:
     plain = plain_text(text)
     found = _fields_of_words(words_of(plain))
     if not plain.isascii():
@@ -166,16 +165,17 @@ def _fields_of_text(text: str) -> set[str]:
     names_phone = _PHONE_WORD.search(without_marks) is not None
     if has_identifier(without_marks, names_phone=names_phone):
         found.add("identifiers")
-    return found
+    return frozenset(found)
 
 
 def _fields_of_words(words: Sequence[str]) -> set[str]:
-    about_work = sorted({place for place, _ in _WORK.spans(words)})
-    trades = {place for place, _ in _TRADE.spans(words)} if about_work else set()
+    listed = _WORDS.spans(words)
+    about_work = sorted({place for place, _ in listed.get("work", ())})
+    trades = {place for place, _ in listed.get("trade", ())}
     found = set()
-    for field, listed in _WORDS.items():
-        harmless = {place for span in _HARMLESS[field].spans(words) for place in range(*span)}
-        for span in listed.spans(words):
+    for field, named in _HARMLESS.items():
+        harmless = {place for span in listed.get(named, ()) for place in range(*span)}
+        for span in listed.get(field, ()):
             if not harmless.isdisjoint(range(*span)):
                 continue
             if field in _OF_TRADES and _names_a_trade(span, about_work, trades):

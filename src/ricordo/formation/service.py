@@ -75,24 +75,20 @@ def write(
     prepared: PreparedWrite,
 ) -> Added:
     """Write one memory as the resolution says, and record its relations."""
-    added = _written(writing, resolution, draft)
-    recall.relating.written(writing, [(added, draft.content)], prepared)
-    return added
-
-
-def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory) -> Added:
     scope = Scope(writing.user_id, agent_id=draft.agent_id)
     targets = [item.id for item in resolution.targets]
     if resolution.action is Action.REPLACE:
         # The model's explanation is stored with the replaced memory.
         why = resolution.reason if resolution.why is None else resolution.why
-        return replacement.replace_with(
+        added = replacement.replace_with(
             writing, scope, targets, draft, Event.SUPERSEDE, why, reason_to_add=resolution.reason
         )
-    if resolution.action is Action.UNLINK:
-        for target in targets:
+    else:
+        for target in targets if resolution.action is Action.UNLINK else ():
             sharing.unlink(writing, scope, target, None)
-    return additions.add_all(writing, scope, [draft], resolution.reason)[0]
+        added = additions.add_all(writing, scope, [draft], resolution.reason)[0]
+    recall.relating.written(writing, [(added, draft.content)], prepared)
+    return added
 
 
 def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
@@ -289,11 +285,6 @@ class Formation:
         self._writer = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
-    @property
-    def _read_chars(self) -> int | None:
-        """How much is read at once, where a model reads."""
-        return None if self.model is None else self.model.read_chars
-
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
         """Form what is new in one conversation, or in all of them.
 
@@ -307,10 +298,11 @@ class Formation:
         if user_id == GLOBAL_OWNER:
             raise InvalidValue("user_id", "global memories are not formed from conversations")
         threads = [thread_id] if thread_id is not None else self._unformed(user_id)
+        most = None if self.model is None else self.model.read_chars
         turns = 0
         decisions: list[Decision] = []
         for place, one in enumerate(threads):
-            while segment := next_segment(self.database, user_id, one, self._read_chars):
+            while segment := next_segment(self.database, user_id, one, most):
                 waits = None
                 try:
                     formed = self.form_segment(user_id, segment)
@@ -376,7 +368,9 @@ class Formation:
                 revision = revision_of(view.connection, user_id)
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
             resolutions = with_memories_of(user_id, resolutions, ended.memories)
-            texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
+            writing = [one.candidate for one in resolutions if one.action in WRITING_ACTIONS]
+            proposed = consent.touched_fields  # what needs consent is not written
+            texts = [one.content for one in writing if not proposed(self.policy, one)]
             prepared = self.recall.prepare(user_id, texts)
             with contextlib.suppress(_Changed):
                 decisions = self._write(

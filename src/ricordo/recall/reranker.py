@@ -7,7 +7,6 @@ recipe.
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from importlib import resources
@@ -15,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ricordo import fork_safety
+from ricordo.fork_safety import OnePerProcess
 from ricordo.providers.local_embedder import SHIPPED, session_of
 from ricordo.recall.ranking import Scores
 
@@ -129,28 +128,7 @@ class Reranker:
         return self._session.run(None, given)[0]
 
 
-class _Loaded:
-    """The one of this process, loaded when it is first needed."""
-
-    def __init__(self) -> None:
-        self.reset_after_fork()
-        fork_safety.reset_in_child(self)
-
-    def reset_after_fork(self) -> Any:
-        """The threads of a loaded model are gone in a child, so it loads its own."""
-        inherited = getattr(self, "_one", None)
-        self._lock = threading.Lock()
-        self._one: Reranker | None = None
-        return inherited
-
-    def get(self) -> Reranker:
-        with self._lock:
-            if self._one is None:
-                self._one = Reranker()
-            return self._one
-
-
-_loaded = _Loaded()
+_loaded = OnePerProcess(Reranker)
 _UNSURE: Final = Stance(0.0, 0.0, 0.0, 0.0)
 
 

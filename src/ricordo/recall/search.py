@@ -253,10 +253,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 view, user_id, question, found, max(limit, again), None if again else threshold
             )
             items = self._read(view, user_id, best)
-            lines = [
-                line._replace(text=asked.reworded(line.text))
-                for line in self._lines(view, user_id, question, best[:again], items)
-            ]
+            read = self._lines(view, user_id, question, best[:again], items) if again else []
+            lines = [line._replace(text=asked.reworded(line.text)) for line in read]
         if lines:
             best, items = self._reread(question, best, items, lines)
         kept = [

@@ -21,7 +21,7 @@ from ricordo.model.vocabulary import EventStatus
 from ricordo.storage.database import Database, WriteTransaction
 from ricordo.storage.items import memories_by_day
 from ricordo.storage.paging import page_by_id
-from ricordo.storage.sql import PreparedStatement, stored_choice
+from ricordo.storage.sql import PreparedStatement, Words, stored_choice
 from ricordo.storage.tables import EVENT_IDS, events, items, tallies, users, without_user
 from ricordo.storage.where import active
 
@@ -37,6 +37,14 @@ _add: Final = PreparedStatement(
         " ON CONFLICT (user_id, day, name) DO UPDATE SET count = tallies.count + excluded.count"
     )
 )
+_count: Final = PreparedStatement(
+    sa.select(tallies.c.count).where(
+        tallies.c.user_id == sa.bindparam("user_id", type_=Words),
+        tallies.c.day == sa.bindparam("day", type_=Words),
+        tallies.c.name == sa.bindparam("name", type_=Words),
+    )
+)
+_insert_events: Final = PreparedStatement(sa.insert(events))
 
 
 def day_of(moment: datetime) -> str:
@@ -75,10 +83,8 @@ def add_counts(connection: sa.Connection, counts: Mapping[tuple[str, str, str], 
 
 
 def tally_of(connection: sa.Connection, user_id: str, now: datetime, name: str) -> int:
-    wanted = sa.select(tallies.c.count).where(
-        tallies.c.user_id == user_id, tallies.c.day == day_of(now), tallies.c.name == name
-    )
-    return connection.execute(wanted).scalar_one_or_none() or 0
+    found = _count.run(connection, {"user_id": user_id, "day": day_of(now), "name": name})
+    return found[0][0] if found else 0
 
 
 def totals(connection: sa.Connection, user_id: str | None, since_day: str | None) -> dict[str, int]:
@@ -179,7 +185,7 @@ def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) ->
         {**empty, **entry, "user_id": writing.user_id, "id": event_id, "at": writing.now}
         for event_id, entry in zip(ids, happened, strict=True)
     ]
-    writing.connection.execute(sa.insert(events), rows)
+    _insert_events.run_many(writing.connection, rows)
 
 
 def page_of_events(

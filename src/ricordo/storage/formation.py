@@ -13,7 +13,7 @@ from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.paging import page_by_id
-from ricordo.storage.sql import Moment, PreparedStatement, stored_choice
+from ricordo.storage.sql import Moment, PreparedStatement, Words, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns, without_user
 
 _TURN_COLUMNS: Final = without_user(turns)
@@ -37,9 +37,58 @@ _select_state = sa.select(
     FORMED_POSITION,
     formation.c.observed_at,
 ).select_from(THREADS_WITH_FORMATION)
+_user: Final = sa.bindparam("user_id", type_=Words)
+_thread: Final = sa.bindparam("thread_id", type_=Words)
+_state: Final = PreparedStatement(
+    _select_state.where(threads.c.user_id == _user, threads.c.thread_id == _thread)
+)
+_unformed: Final = PreparedStatement(
+    _select_state.where(threads.c.user_id == _user, threads.c.thread_id != _thread, _is_behind)
+    .order_by(threads.c.updated_at, threads.c.thread_id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+_advance: Final = PreparedStatement(
+    sa.text(
+        "INSERT INTO formation (user_id, thread_id, formed_position, observed_at, formed_at)"
+        " VALUES (:user_id, :thread_id, :reached, :now, :now)"
+        " ON CONFLICT (user_id, thread_id) DO UPDATE SET"
+        " formed_position = excluded.formed_position, formed_at = excluded.formed_at"
+    ).bindparams(sa.bindparam("now", type_=Moment))
+)
+_between: Final = PreparedStatement(
+    sa.select(*_TURN_COLUMNS)
+    .where(
+        turns.c.user_id == _user,
+        turns.c.thread_id == _thread,
+        turns.c.position.between(
+            sa.bindparam("first", type_=sa.BigInteger), sa.bindparam("last", type_=sa.BigInteger)
+        ),
+    )
+    .order_by(turns.c.position)
+)
+_speakers: Final = PreparedStatement(
+    sa.select(turns.c.actor)
+    .where(
+        turns.c.user_id == _user,
+        turns.c.thread_id == _thread,
+        turns.c.role == sa.bindparam("role", type_=Words),
+        turns.c.actor.is_not(None),
+    )
+    .distinct()
+)
 
 _COLUMNS: Final = without_user(proposals)
 CURSOR = "proposals"
+_insert: Final = PreparedStatement(sa.insert(proposals))
+_open: Final = PreparedStatement(
+    sa.select(*_COLUMNS)
+    .where(
+        proposals.c.user_id == _user,
+        proposals.c.state == sa.literal_column(f"'{ProposalState.OPEN.value}'"),
+        proposals.c.expires_at > sa.bindparam("now", type_=Moment),
+    )
+    .order_by(proposals.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +112,16 @@ def note_observed(writing: WriteTransaction, thread_id: str) -> None:
 
 
 def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> FormationState | None:
-    wanted = _select_state.where(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
-    row = connection.execute(wanted).first()
-    return None if row is None else FormationState(*row)
+    rows = _state.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
+    return FormationState(*rows[0]) if rows else None
 
 
 def unformed_threads(
-    connection: sa.Connection, user_id: str, limit: int, *, other_than: str | None = None
+    connection: sa.Connection, user_id: str, limit: int, *, other_than: str = ""
 ) -> list[FormationState]:
     """A user's conversations with unprocessed turns, the oldest first."""
-    wanted = _select_state.where(threads.c.user_id == user_id, _is_behind)
-    if other_than is not None:
-        wanted = wanted.where(threads.c.thread_id != other_than)
-    ordered = wanted.order_by(threads.c.updated_at, threads.c.thread_id).limit(limit)
-    return [FormationState(*row) for row in connection.execute(ordered)]
+    given = {"user_id": user_id, "thread_id": other_than, "limit": limit}
+    return [FormationState(*row) for row in _unformed.run_typed(connection, given)]
 
 
 def observed_and_behind(
@@ -100,12 +145,8 @@ def observed_and_behind(
 
 
 def advance(writing: WriteTransaction, thread_id: str, reached: int) -> None:
-    where = sa.and_(formation.c.user_id == writing.user_id, formation.c.thread_id == thread_id)
-    values = {"formed_position": reached, "formed_at": writing.now}
-    done = writing.connection.execute(sa.update(formation).where(where).values(**values))
-    if not done.rowcount:  # imported, never observed
-        row = {"user_id": writing.user_id, "thread_id": thread_id, "observed_at": writing.now}
-        writing.connection.execute(sa.insert(formation).values(**row, **values))
+    given = {"user_id": writing.user_id, "thread_id": thread_id}
+    _advance.run(writing.connection, {**given, "reached": reached, "now": writing.now})
     writing.keeps_user = True
 
 
@@ -113,31 +154,16 @@ def turns_between(
     connection: sa.Connection, user_id: str, thread_id: str, first: int, last: int
 ) -> list[Turn]:
     """Turns from one position to another, both included."""
-    wanted = (
-        sa.select(*_TURN_COLUMNS)
-        .where(
-            turns.c.user_id == user_id,
-            turns.c.thread_id == thread_id,
-            turns.c.position.between(
-                sa.literal(first, sa.BigInteger), sa.literal(last, sa.BigInteger)
-            ),
-        )
-        .order_by(turns.c.position)
-    )
-    return [Turn.from_row(row) for row in connection.execute(wanted).mappings()]
+    given = {"user_id": user_id, "thread_id": thread_id, "first": first, "last": last}
+    return [Turn.from_row(row) for row in _between.run_named(connection, given)]
 
 
 def speakers_in(
     connection: sa.Connection, user_id: str, thread_id: str, role: str
 ) -> frozenset[str]:
     """The actors who spoke in a role in a conversation."""
-    wanted = sa.select(turns.c.actor).where(
-        turns.c.user_id == user_id,
-        turns.c.thread_id == thread_id,
-        turns.c.role == role,
-        turns.c.actor.is_not(None),
-    )
-    return frozenset(connection.execute(wanted.distinct()).scalars())
+    given = {"user_id": user_id, "thread_id": thread_id, "role": role}
+    return frozenset(row[0] for row in _speakers.run(connection, given))
 
 
 def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
@@ -149,7 +175,7 @@ def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
         "draft": None if new.draft is None else dict(new.draft),
         "signals": list(new.signals),
     }
-    writing.connection.execute(sa.insert(proposals).values(user_id=writing.user_id, **row))
+    _insert.run(writing.connection, {"user_id": writing.user_id, **row})
     writing.keeps_user = True
 
 
@@ -183,16 +209,8 @@ def proposed_contents(
 
 
 def open_proposals(connection: sa.Connection, user_id: str, now: datetime) -> list[StoredProposal]:
-    wanted = (
-        sa.select(*_COLUMNS)
-        .where(
-            proposals.c.user_id == user_id,
-            proposals.c.state == ProposalState.OPEN.value,
-            proposals.c.expires_at > now,
-        )
-        .order_by(proposals.c.id)
-    )
-    return [_proposal(row) for row in connection.execute(wanted).mappings()]
+    rows = _open.run_named(connection, {"user_id": user_id, "now": now})
+    return [_proposal(row) for row in rows]
 
 
 def rejected_since(

@@ -21,14 +21,17 @@ _changes_of: Final = PreparedStatement(
     )
     .order_by(history.c.revision)
 )
+_revision: Final = PreparedStatement(
+    sa.select(users.c.revision).where(users.c.user_id == sa.bindparam("user_id", type_=Words))
+)
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
 
 
 def revision_of(connection: sa.Connection, user_id: str) -> int:
     """The user's latest revision; 0 for a user who has never written."""
-    found = connection.execute(sa.select(users.c.revision).where(users.c.user_id == user_id))
-    return found.scalar_one_or_none() or 0
+    found = _revision.run(connection, {"user_id": user_id})
+    return found[0][0] if found else 0
 
 
 def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:

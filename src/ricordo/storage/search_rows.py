@@ -87,6 +87,12 @@ _ids: Final = {
     )
     for kind in INDEXED
 }
+_counted: Final = {
+    kind.name: PreparedStatement(
+        sa.select(sa.func.count()).select_from(kind.index).where(kind.index.c.user_id == _user)
+    )
+    for kind in INDEXED
+}
 _CHOICE: Final = without_user(embedding_settings)
 _find_choice: Final = PreparedStatement(
     sa.select(*_CHOICE).where(embedding_settings.c.user_id == _user)
@@ -311,9 +317,8 @@ def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
 
 
 def count_indexed(connection: sa.Connection, kind: Indexed, user_id: str) -> int:
-    where = kind.index.c.user_id == user_id
-    counted = sa.select(sa.func.count()).select_from(kind.index).where(where)
-    return connection.execute(counted).scalar_one()
+    counted: int = _counted[kind.name].run(connection, {"user_id": user_id})[0][0]
+    return counted
 
 
 def indexed_ids(connection: sa.Connection, kind: Indexed, user_id: str) -> Ids:

@@ -252,6 +252,13 @@ class PreparedStatement:
             for row in self.run(connection, values)
         ]
 
+    def run_named(
+        self, connection: sa.Connection, values: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Like :meth:`run_typed`, each row by the names of its columns."""
+        names = self._for(connection.dialect).names
+        return [dict(zip(names, row, strict=True)) for row in self.run_typed(connection, values)]
+
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         compiled = self._for(connection.dialect)
         bound = [compiled.bind(values) for values in rows]
@@ -293,6 +300,7 @@ class _Compiled:
         compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         self.sql = str(compiled)
         selected = getattr(statement, "selected_columns", ())
+        self.names = [getattr(column, "name", "") for column in selected]
         self.results = [_result_converter(column.type, dialect) for column in selected]
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._constants: dict[str, Any] = constants

@@ -21,7 +21,7 @@ from ricordo.storage.search_rows import (
     put_entries,
     remove_entries,
 )
-from ricordo.storage.sql import PreparedStatement, Words, among, bound_list
+from ricordo.storage.sql import Moment, PreparedStatement, Words, among, bound_list
 from ricordo.storage.tables import (
     TURN_IDS,
     TURNS,
@@ -99,6 +99,18 @@ _pieces_by_id: Final = PreparedStatement(
         among(turn_pieces.c.id, bound_list("ids", sa.BigInteger())),
     )
 )
+_said_before: Final = PreparedStatement(
+    sa.select(turns.c.id)
+    .where(
+        turns.c.user_id == sa.bindparam("user_id", type_=Words),
+        turns.c.role == sa.bindparam("role", type_=Words),
+        sa.or_(
+            turns.c.id < sa.bindparam("turn_id", type_=sa.BigInteger),
+            turns.c.at < sa.bindparam("at", type_=Moment),
+        ),
+    )
+    .limit(_number(1))
+)
 _turns_of_pieces: Final = PreparedStatement(
     sa.select(turn_pieces.c.id, turn_pieces.c.turn_id).where(
         turn_pieces.c.user_id == sa.bindparam("user_id", type_=Words),
@@ -116,6 +128,11 @@ _reached: Final = (
     .scalar_subquery()
 )
 # Run for every message that is recorded.
+_find_thread: Final = PreparedStatement(
+    _select_threads.where(threads.c.user_id == _user, threads.c.thread_id == _thread)
+)
+_insert_thread: Final = PreparedStatement(sa.insert(threads))
+_insert_turns: Final = PreparedStatement(sa.insert(turns))
 _open_turns: Final = PreparedStatement(
     sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
         threads.c.user_id == _user, threads.c.thread_id == _thread
@@ -130,8 +147,7 @@ def append_turns(
 
     Turns whose message id the thread already has are skipped.
     """
-    found = sa.select(threads).where(_is_thread(writing.user_id, thread_id))
-    present = writing.connection.execute(found).mappings().first()
+    present = find_thread(writing.connection, writing.user_id, thread_id)
     known: set[str] = set()
     if present:
         message_ids = [turn.message_id for turn in new if turn.message_id is not None]
@@ -141,7 +157,7 @@ def append_turns(
     for turn in new:
         if turn.message_id is None or turn.message_id not in known:
             fresh.setdefault(turn.message_id or object(), turn)
-    rows = _turn_rows(writing, thread_id, present["turn_count"] if present else 0, fresh.values())
+    rows = _turn_rows(writing, thread_id, present.turn_count if present else 0, fresh.values())
     moments = [row["at"] for row in rows] or [writing.now]
     if present is None:
         made = {
@@ -152,16 +168,16 @@ def append_turns(
             "created_at": min(moments),
             "updated_at": max(moments),
         }
-        writing.connection.execute(sa.insert(threads).values(**made))
+        _insert_thread.run(writing.connection, made)
     elif rows:
         changed = {
-            "turn_count": present["turn_count"] + len(rows),
-            "updated_at": max(present["updated_at"], *moments),
+            "turn_count": present.turn_count + len(rows),
+            "updated_at": max(present.updated_at, *moments),
         }
         where = _is_thread(writing.user_id, thread_id)
         writing.connection.execute(sa.update(threads).where(where).values(**changed))
     if rows:
-        writing.connection.execute(sa.insert(turns), rows)
+        _insert_turns.run_many(writing.connection, rows)
         index_turns(writing, [Turn.from_row(row) for row in rows])
     writing.keeps_user = True
     return len(rows)
@@ -257,9 +273,8 @@ def mark_ended(writing: WriteTransaction, ended: Mapping[int, datetime]) -> None
 
 
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
-    wanted = _select_threads.where(_is_thread(user_id, thread_id))
-    row = connection.execute(wanted).mappings().first()
-    return None if row is None else Thread(**row)
+    rows = _find_thread.run_named(connection, {"user_id": user_id, "thread_id": thread_id})
+    return Thread(**rows[0]) if rows else None
 
 
 def page_of_threads(
@@ -398,6 +413,14 @@ def turns_at(
         (row.thread_id, row.position): _from_start(SaidTurn(*row[:-1]))
         for row in connection.execute(wanted)
     }
+
+
+def is_first_said(
+    connection: sa.Connection, user_id: str, role: str, turn_id: int, at: datetime
+) -> bool:
+    """Whether nobody said anything in this role before this turn."""
+    given = {"user_id": user_id, "role": role, "turn_id": turn_id, "at": at}
+    return not _said_before.run(connection, given)
 
 
 def has_pieces(connection: sa.Connection, user_id: str) -> bool:

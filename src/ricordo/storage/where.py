@@ -37,6 +37,17 @@ _look_up: Final = PreparedStatement(
     )
 )
 
+_sees_any: Final = PreparedStatement(
+    sa.select(
+        sa.case(
+            (sa.exists().where(items.c.user_id == _viewer), 1),
+            (sa.exists().where(items.c.user_id == GLOBAL_OWNER), 1),
+            (sa.exists().where(links.c.user_id == _viewer), 1),
+            else_=0,
+        )
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Audience:
@@ -171,6 +182,11 @@ def audience_of(
     own_active, has_links = _look_up.run(connection, given)[0]
     cold = own_active < global_until and viewer != GLOBAL_OWNER
     return Audience(viewer, has_links=bool(has_links), sees_global=cold, themes=themes)
+
+
+def sees_any(connection: sa.Connection, viewer: str) -> bool:
+    """Whether there may be a memory that a user sees, own, linked or global."""
+    return bool(_sees_any.run(connection, {"viewer": viewer})[0][0])
 
 
 EVERYONE: Final = Audience(None)

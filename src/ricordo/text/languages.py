@@ -6,6 +6,7 @@ costs more than none.
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Final
 
 from ricordo.text.analyser import stop_words
@@ -92,7 +93,11 @@ def guess(text: str) -> str | None:
     Spanish, French, Italian, Portuguese and Dutch. For scripts of many languages (Cyrillic, Arabic,
     Devanagari), the ISO 15924 code of the script.
     """
-    text = text[:_LONGEST_LOOK_CHARS]
+    return _guess(text[:_LONGEST_LOOK_CHARS])
+
+
+@lru_cache(maxsize=64)
+def _guess(text: str) -> str | None:
     weights = {
         script: len(letters.findall(text)) * _SIGNS_WEIGH.get(script, 1)
         for script, letters in _SCRIPTS.items()
