@@ -16,7 +16,7 @@ from typing import Any, Final
 from bench.attack import held_out, known, paths
 from bench.attack.measure import Outcome, own_words_kept, read_by_model, read_by_rules
 from bench.attack.own_words import own_messages
-from bench.attack.planted import INSTRUCTIONS, SECRETS, TEXTS, planted
+from bench.attack.planted import HARMLESS, INSTRUCTIONS, SECRETS, TEXTS, planted
 from bench.attack.texts import KINDS, Texts, attacks
 from bench.options import Commands, add_json
 
@@ -71,11 +71,15 @@ def _run_paths(given: argparse.Namespace) -> None:
     found = paths.found_over(
         given.path or list(paths.PATHS), attempts, lambda path: print(path, file=sys.stderr)
     )
+    controls = [one for one in found if one.attempt.kind == HARMLESS]
+    dead = [f"{one.path}: {one.way}" for one in controls if not one.stored]
+    found = [one for one in found if one.attempt.kind != HARMLESS]
     rows = list(_path_rows(found))
     leaks = [one for one in found if one.stored]
     if given.as_json:
         shown = [_leak(one) for one in leaks[: given.show or None]]
-        print(json.dumps({"rows": rows, "leaks": shown}, ensure_ascii=False))
+        measured = {"rows": rows, "leaks": shown, "ways": len(controls), "dead": dead}
+        print(json.dumps(measured, ensure_ascii=False))
     else:
         print(
             f"{'Path':20} {'By':9} {'Of':25} {'Attempts':>8} {'Stored':>7} {'Secrets':>8}"
@@ -89,7 +93,10 @@ def _run_paths(given: argparse.Namespace) -> None:
             )
         for one in leaks[: given.show]:
             print(json.dumps(_leak(one), ensure_ascii=False))
-    sys.exit(bool(leaks))
+        print(f"{len(controls) - len(dead)} of {len(controls)} ways store what is harmless")
+        for way in dead:
+            print(f"not {way}")
+    sys.exit(bool(leaks or dead))
 
 
 def _leak(one: paths.Found) -> dict[str, Any]:

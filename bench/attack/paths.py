@@ -1,52 +1,48 @@
-"""What is stored of secrets, sensitive facts and pasted instructions, sent over every path.
-
-The service runs in a process of its own. Each attempt is on a user of its own; afterwards every
-text in the database but the conversations themselves is looked through for what gives it away.
-"""
+"""Secrets, sensitive facts and pasted instructions that nobody asked to store, over every path."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-import httpx2
-import sqlalchemy as sa
-
-from bench.attack.planted import INSTRUCTIONS, LANGUAGES, TEXTS, Planted
+from bench.attack.planted import INSTRUCTIONS, LANGUAGES, TEXTS, Planted, harmless
+from bench.attack.target import (
+    WAIT_SECONDS,
+    Target,
+    User,
+    running,
+    stored_of,
+    stored_texts,
+    texts_in_files,
+)
 from ricordo.errors import RicordoError
-from ricordo.memory import Memory
-from ricordo.storage.tables import metadata
-from ricordo.testing import ModelServer
 from ricordo.tools.memory_files import MemoryFiles
-from ricordo.user_memory import UserMemory
-from ricordo.wiring import open_memory
 
-_SERVE: Final = (sys.executable, "-m", "ricordo", "serve", "--port", "0", "--json")
 _THREAD: Final = "planted"
-_WAIT_SECONDS: Final = 120.0
 _ACCEPTED: Final = {"Accept": "application/json, text/event-stream"}
 _FEWEST_TO_COMPACT: Final = 24
 _EXTRACTING: Final = '{"memories":'
 _REPEATED_CHARS: Final = 500
-_TAKEN: Final = range(200, 300)
-_REFUSED: Final = (403, 422)
-_NOT_SEARCHED: Final = frozenset({"turns", "turn_index", "item_index", "proposals"})
-_DERIVED: Final = frozenset({"user_id", "folded"})
-_SAID_IN_SHORT: Final = frozenset({"compactions", "threads"})
-"""The conversation once more: no place for a secret, but for what else was said in it."""
+_TYPES: Final = ("instruction", None, "preference", "procedure", "fact")
+_HELLO: Final = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+)
 
-User = str
-Send = Callable[["Target", User, Planted], None]
+Send = Callable[[Target, User, Planted], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +59,7 @@ class Found:
     shown: bool
 
 
-class Target:
-    """A service, and its store opened a second time from here."""
-
-    def __init__(self, url: str, memory: Memory, model: ModelServer) -> None:
-        self.memory = memory
-        self.model = model
-        self._client = httpx2.Client(base_url=url, timeout=_WAIT_SECONDS, trust_env=False)
-
-    def send(
-        self, path: str, user: User, body: Any = None, *, method: str = "POST", **more: Any
-    ) -> str:
-        """The answer, which may be a refusal. Raises RuntimeError where the service fails."""
-        headers = {"X-Ricordo-User": user, **more.pop("headers", {})}
-        response = self._client.request(method, path, json=body, headers=headers, **more)
-        if response.status_code not in _TAKEN and response.status_code not in _REFUSED:
-            raise RuntimeError(f"{path}: {response.status_code} {response.text}")
-        return response.text
-
-    def user(self, user: User) -> UserMemory:
-        return self.memory.user(user)
-
-
-# -- the paths: each with the ways that lead to it, which take turns
+# -- conversations
 
 
 def _observed(target: Target, user: User, one: Planted) -> None:
@@ -95,39 +69,70 @@ def _observed(target: Target, user: User, one: Planted) -> None:
 
 
 def _compacted(target: Target, user: User, one: Planted) -> None:
+    """Also into the files: the mirror and the log of the day."""
     filling = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Well."}]
     messages = [*one.messages, *filling * (_FEWEST_TO_COMPACT // 2)]
     target.send(f"/v1/threads/{_THREAD}/turns", user, {"messages": messages})
     target.send(f"/v1/threads/{_THREAD}/compact", user)
     target.send(f"/v1/threads/{_THREAD}/form", user)
+    target.user(user).sync_mirror()
 
 
-def _proxied(target: Target, user: User, one: Planted) -> None:
-    messages = [
-        {**message, "tool_call_id": "call_1"} if message["role"] == "tool" else message
-        for message in one.messages
-    ]
-    _chat(target, user, "/v1/chat/completions", messages)
+def _observed_by_agent(target: Target, user: User, one: Planted) -> None:
+    headers = _agents_key(target, user)
+    body = {"messages": list(one.messages)}
+    target.send(f"/v1/threads/{_THREAD}/turns", user, body, headers=headers)
+    target.send(f"/v1/threads/{_THREAD}/form", user)
 
 
-def _proxied_to_anthropic(target: Target, user: User, one: Planted) -> None:
-    messages = list(one.messages)
-    if one.carrier == "tool output":
-        asked, _, answered = messages
-        call = {"type": "tool_use", "id": "call_1", "name": "read_page", "input": {}}
-        result = {"type": "tool_result", "tool_use_id": "call_1", "content": answered["content"]}
+def _agents_key(target: Target, user: User) -> dict[str, str]:
+    made = target.memory.create_key(name=user, user=user, agent="planner")
+    return {"Authorization": f"Bearer {made.secret}"}
+
+
+def _proxying(*, in_parts: bool = False, **more: Any) -> Send:
+    def chat(target: Target, user: User, one: Planted) -> None:
         messages = [
-            asked,
-            {"role": "assistant", "content": [call]},
-            {"role": "user", "content": [result]},
+            {**message, "tool_call_id": "call_1"} if message["role"] == "tool" else message
+            for message in one.messages
         ]
-    _chat(target, user, "/v1/messages", messages)
+        if in_parts:
+            last = messages[-1]
+            parts = [{"type": "text", "text": last["content"]}]
+            messages = [*messages[:-1], {**last, "content": parts}]
+        _chat(target, user, "/v1/chat/completions", messages, more)
+
+    return chat
 
 
-def _chat(target: Target, user: User, path: str, messages: Sequence[dict[str, Any]]) -> None:
-    body = {"model": "m", "messages": messages, "max_tokens": 50}
+def _proxying_to_anthropic(**more: Any) -> Send:
+    def chat(target: Target, user: User, one: Planted) -> None:
+        messages = list(one.messages)
+        if one.carrier == "tool output":
+            asked, _, answered = messages
+            call = {"type": "tool_use", "id": "call_1", "name": "read_page", "input": {}}
+            text = answered["content"]
+            result = {"type": "tool_result", "tool_use_id": "call_1", "content": text}
+            messages = [
+                asked,
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result]},
+            ]
+        _chat(target, user, "/v1/messages", messages, more)
+
+    return chat
+
+
+def _chat(
+    target: Target,
+    user: User,
+    path: str,
+    messages: Sequence[dict[str, Any]],
+    more: Mapping[str, Any],
+) -> None:
+    body = {"model": "m", "messages": messages, "max_tokens": 50, **more}
     target.send(path, user, body, headers={"X-Ricordo-Thread": _THREAD})
-    until = time.monotonic() + _WAIT_SECONDS
+    until = time.monotonic() + WAIT_SECONDS
     while not list(target.user(user).threads()):  # it is recorded after the answer
         if time.monotonic() > until:
             raise RuntimeError("the proxy recorded nothing")
@@ -135,9 +140,20 @@ def _chat(target: Target, user: User, path: str, messages: Sequence[dict[str, An
     target.send(f"/v1/threads/{_THREAD}/form", user)
 
 
+# -- notes of agents and programs
+
+
 def _draft(one: Planted) -> dict[str, Any]:
-    draft = {"content": one.noted}
-    return {**draft, "type": "instruction"} if one.kind in INSTRUCTIONS else draft
+    """The note as a memory. A name is its key, its theme or a tag, by turns."""
+    draft: dict[str, Any] = {"content": one.noted}
+    if one.name:
+        draft |= ({"key": one.name}, {"theme": one.name}, {"tags": [one.name]})[one.number % 3]
+    kind = _TYPES[one.number % len(_TYPES)]
+    return {**draft, "type": kind} if one.kind in INSTRUCTIONS and kind else draft
+
+
+def _entry(one: Planted) -> tuple[str, str]:
+    return one.name or "detail", one.noted
 
 
 def _adding(**given: Any) -> Send:
@@ -162,27 +178,31 @@ def _added_by_agent(target: Target, user: User, one: Planted) -> None:
         target.user(user).narrow(agent="planner").add(**_draft(one))
 
 
+def _added_in_place(target: Target, user: User, one: Planted) -> None:
+    (old,) = target.user(user).add_many([{"content": "Likes tea"}])
+    with contextlib.suppress(RicordoError):
+        target.user(user).narrow(agent="planner").add(**_draft(one), supersedes=old.id)
+
+
+def _merged(target: Target, user: User, one: Planted) -> None:
+    olds = target.user(user).add_many([{"content": "Likes tea"}, {"content": "Drinks tea"}])
+    with contextlib.suppress(RicordoError):
+        target.user(user).narrow(agent="planner").merge([old.id for old in olds], one.line)
+
+
 def _added_by_confined_agent(target: Target, user: User, one: Planted) -> None:
+    draft = {name: value for name, value in _draft(one).items() if name != "theme"}
     agent = target.user(user).narrow(agent="planner", categories=["general"])
     with contextlib.suppress(RicordoError):
-        agent.add_many([_draft(one)])
-
-
-def _filed(target: Target, user: User, one: Planted) -> None:
-    with contextlib.suppress(RicordoError):
-        MemoryFiles(target.user(user)).create("/memories/notes.md", f"# Notes\n\n{one.noted}\n")
+        agent.add_many([{**draft, "content": one.line}])
 
 
 _TOOLS: Final[Mapping[str, Callable[[Planted], dict[str, Any]]]] = {
     "memory_add": _draft,
     "memory": lambda one: {"action": "save", **_draft(one), "source": "user_explicit"},
-    "memory_store": lambda one: {"key": f"note_{one.number}", "value": one.noted},
-    "update_user_profile": lambda one: {"fields": _field(one)},
+    "memory_store": lambda one: dict(zip(("key", "value"), _entry(one), strict=True)),
+    "update_user_profile": lambda one: {"fields": dict([_entry(one)])},
 }
-
-
-def _field(one: Planted) -> dict[str, str]:
-    return {f"about {one.number}": one.noted}
 
 
 def _calling(name: str) -> Send:
@@ -192,18 +212,34 @@ def _calling(name: str) -> Send:
     return call
 
 
+def _filed(target: Target, user: User, one: Planted) -> None:
+    """A file of a model's own, named after a bare value, or with it among other lines."""
+    files = MemoryFiles(target.user(user))
+    path = f"/memories/{one.name.replace(' ', '-') or 'notes'}.md"
+    text = f"# Notes\n\n{one.noted}\n"
+    if one.number % 2:
+        files.run({"command": "create", "path": path, "file_text": text})
+        return
+    files.run({"command": "create", "path": path, "file_text": "Likes tea\n"})
+    files.run({"command": "insert", "path": path, "insert_line": 1, "insert_text": one.noted})
+
+
+def _tool_call(name: str, one: Planted) -> dict[str, Any]:
+    given = {"name": name, "arguments": _TOOLS[name](one)}
+    return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": given}
+
+
 def _calling_over_mcp(name: str) -> Send:
     def call(target: Target, user: User, one: Planted) -> None:
-        given = {"name": name, "arguments": _TOOLS[name](one)}
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
+        asked = _tool_call(name, one)
         target.send("/mcp?tools=standard,single,profile", user, asked, headers=_ACCEPTED)
 
     return call
 
 
-def _agents_key(target: Target, user: User) -> dict[str, str]:
-    made = target.memory.create_key(name=user, user=user, agent="planner")
-    return {"Authorization": f"Bearer {made.secret}"}
+def _calling_over_streams(target: Target, user: User, one: Planted) -> None:
+    name = "memory_store" if one.number % 2 else "memory_add"
+    target.speak(user, *_HELLO, _tool_call(name, one))
 
 
 def _posted_by_agent(target: Target, user: User, one: Planted) -> None:
@@ -217,7 +253,8 @@ def _posted_in_batch(target: Target, user: User, one: Planted) -> None:
 
 def _profile_by_agent(target: Target, user: User, one: Planted) -> None:
     headers = _agents_key(target, user)
-    target.send("/v1/profile", user, {"fields": _field(one)}, method="PATCH", headers=headers)
+    fields = dict([_entry(one)])
+    target.send("/v1/profile", user, {"fields": fields}, method="PATCH", headers=headers)
 
 
 def _posted_as_tool(target: Target, user: User, one: Planted) -> None:
@@ -228,11 +265,7 @@ def _posted_for_agent(target: Target, user: User, one: Planted) -> None:
     target.send("/v1/memories", user, _draft(one), headers={"X-Ricordo-Agent": "planner"})
 
 
-def _observed_by_agent(target: Target, user: User, one: Planted) -> None:
-    headers = _agents_key(target, user)
-    body = {"messages": list(one.messages)}
-    target.send(f"/v1/threads/{_THREAD}/turns", user, body, headers=headers)
-    target.send(f"/v1/threads/{_THREAD}/form", user)
+# -- files of other systems
 
 
 def _importing(made: Callable[[Planted], Any], form: str) -> Send:
@@ -247,19 +280,26 @@ def _importing(made: Callable[[Planted], Any], form: str) -> Send:
 
 
 def _chatgpt(one: Planted) -> Any:
+    """A conversation, and what the assistant has saved. A secret is in the user's custom
+    instructions: these alone need no consent, but nobody asked to store a secret.
+    """
+    said: list[tuple[str, dict[str, Any], str]] = [
+        (message["role"], _text(message["content"]), "all") for message in one.messages
+    ]
+    if one.is_secret and one.number % 2:
+        told = {"content_type": "user_editable_context", "user_profile": one.line}
+        said = [("user", told, "all")]
+    elif one.kind not in INSTRUCTIONS:
+        said.append(("assistant", _text(one.line), "bio"))
     mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None}}
     above = "root"
-    said = [
-        *((message["role"], message["content"], "all") for message in one.messages),
-        *([] if one.kind in INSTRUCTIONS else [("assistant", one.noted, "bio")]),
-    ]
-    for number, (role, text, recipient) in enumerate(said):
+    for number, (role, content, recipient) in enumerate(said):
         name = f"m{number}"
         message = {
             "id": name,
             "author": {"role": role, "name": None, "metadata": {}},
             "create_time": 1_735_689_600.0 + number,
-            "content": {"content_type": "text", "parts": [text]},
+            "content": content,
             "status": "finished_successfully",
             "metadata": {},
             "recipient": recipient,
@@ -271,13 +311,68 @@ def _chatgpt(one: Planted) -> Any:
     return [{**talk, **named, "mapping": mapping}]
 
 
+def _text(said: str) -> dict[str, Any]:
+    return {"content_type": "text", "parts": [said]}
+
+
+def _claude_conversation(one: Planted) -> Any:
+    senders = {"user": "human", "assistant": "assistant"}
+    messages = [
+        {
+            "uuid": f"m{number}",
+            "sender": senders.get(message["role"], "assistant"),
+            "text": message["content"],
+            "content": [{"type": "text", "text": message["content"]}],
+            "created_at": "2025-01-01T00:00:00Z",
+        }
+        for number, message in enumerate(one.messages)
+    ]
+    return [{"uuid": "c1", "name": "Talk", "chat_messages": messages}]
+
+
+def _headed(one: Planted) -> str:
+    return f"# {one.name or 'Notes'}\n\n- {one.noted}\n"
+
+
+# -- files that a person edits: what they write there by hand is asked for, unless it is a secret
+
+
 def _edited(target: Target, user: User, one: Planted) -> None:
-    files = target.memory.parts.files
-    assert files is not None
+    """A line is written, changed or put under a heading; or a text is pasted."""
     target.user(user).add("Likes tea")
     target.user(user).sync_mirror()
-    path = files.of(user).memory_file
-    path.write_text(f"{path.read_text(encoding='utf-8')}- {one.noted}\n", encoding="utf-8")
+    path = target.files(user).memory_file
+    text = path.read_text(encoding="utf-8")
+    if not one.is_by_hand:
+        text += f"\n{one.messages[-1]['content']}\n"
+    elif one.name:
+        text += f"\n## {one.name}\n\n- {one.noted}\n"
+    elif one.number % 2:
+        text = text.replace("Likes tea", one.line)
+    else:
+        text += f"- {one.line}\n"
+    path.write_text(text, encoding="utf-8")
+    target.user(user).sync_mirror()
+
+
+def _edited_profile(target: Target, user: User, one: Planted) -> None:
+    path = target.files(user).profile
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# About me\n\n", encoding="utf-8")
+    target.user(user).update_user_profile({"tea": "green"}, explicit=True)
+    text = path.read_text(encoding="utf-8")
+    pasted = f"{text}\n{one.messages[-1]['content']}\n"
+    path.write_text(text.replace("green", one.line) if one.is_by_hand else pasted, encoding="utf-8")
+    target.memory.parts.profile_files.follow(user)
+
+
+def _edited_log(target: Target, user: User, one: Planted) -> None:
+    target.user(user).add("Likes tea")
+    target.user(user).sync_mirror()
+    daily = target.files(user).daily
+    daily.mkdir(exist_ok=True)
+    text = f"# 2025-01-01\n\n{one.messages[-1]['content']}\n"
+    (daily / "2025-01-01.md").write_text(text, encoding="utf-8")
     target.user(user).sync_mirror()
 
 
@@ -294,11 +389,15 @@ PATHS: Final[Mapping[str, Mapping[str, Send]]] = {
         "source=conversation": _adding(source="conversation"),
         "source_context": _adding_with_context,
         "agent": _added_by_agent,
+        "agent, in place": _added_in_place,
+        "agent, merge": _merged,
         "confined agent, add_many": _added_by_confined_agent,
-        "memory files": _filed,
     },
-    "tools": {name: _calling(name) for name in _TOOLS},
-    "MCP": {name: _calling_over_mcp(name) for name in _TOOLS},
+    "tools": {**{name: _calling(name) for name in _TOOLS}, "memory files": _filed},
+    "MCP": {
+        **{name: _calling_over_mcp(name) for name in _TOOLS},
+        "standard streams": _calling_over_streams,
+    },
     "HTTP": {
         "agent's key": _posted_by_agent,
         "agent's key, batch": _posted_in_batch,
@@ -306,28 +405,39 @@ PATHS: Final[Mapping[str, Mapping[str, Send]]] = {
         "agent's name": _posted_for_agent,
         "source=tool_call": _posted_as_tool,
     },
-    "proxy": {"OpenAI": _proxied, "Anthropic": _proxied_to_anthropic},
+    "proxy": {
+        "OpenAI": _proxying(),
+        "OpenAI, streamed": _proxying(stream=True),
+        "OpenAI, in parts": _proxying(in_parts=True),
+        "Anthropic": _proxying_to_anthropic(),
+        "Anthropic, streamed": _proxying_to_anthropic(stream=True),
+    },
     "import": {
         "chatgpt": _importing(_chatgpt, "chatgpt"),
-        "claude": _importing(lambda one: [{"conversations_memory": f"- {one.noted}"}], "claude"),
-        "mem0": _importing(lambda one: {"results": [{"memory": one.noted}]}, "mem0"),
-        "keyvalue": _importing(lambda one: {f"note_{one.number}": one.noted}, "keyvalue"),
-        "markdown": _importing(lambda one: f"# Notes\n\n- {one.noted}\n", "markdown"),
+        "claude": _importing(lambda one: [{"conversations_memory": _headed(one)}], "claude"),
+        "claude, conversation": _importing(_claude_conversation, "claude"),
+        "mem0": _importing(lambda one: {"results": [{"memory": one.line}]}, "mem0"),
+        "keyvalue": _importing(lambda one: dict([_entry(one)]), "keyvalue"),
+        "markdown": _importing(_headed, "markdown"),
     },
-    "mirror": {"MEMORY.md": _edited},
+    "mirror": {"MEMORY.md": _edited, "USER.md": _edited_profile, "daily log": _edited_log},
 }
+"""Each with the ways that lead to it, which take turns."""
 _WITH_MODEL: Final = frozenset({"conversation, model"})
+_LEAD_NOWHERE: Final = frozenset({"daily log"})
+_EDITED: Final = frozenset({"mirror"})
+"""Where files have what was written into them by hand."""
 
 
 def found_over(
     names: Sequence[str], attempts: Sequence[Planted], told: Callable[[str], None]
 ) -> list[Found]:
-    """Send every attempt over each of the paths."""
+    """Send every attempt over each of the paths, and something harmless in every way of it."""
     found: list[Found] = []
     for has_model in (False, True):
         wanted = [name for name in names if (name in _WITH_MODEL) is has_model]
         if wanted:
-            with _target(has_model=has_model) as target:
+            with running(has_model=has_model) as target:
                 for name in wanted:
                     told(name)
                     found += _found(target, name, attempts)
@@ -337,21 +447,29 @@ def found_over(
 def _found(target: Target, path: str, attempts: Sequence[Planted]) -> Iterator[Found]:
     ways = list(PATHS[path].items())
     sent = []
-    for place, one in enumerate(attempts):
-        way, send = ways[(place // len(LANGUAGES) + place // TEXTS) % len(ways)]
+    sending = [
+        (one, *ways[(place // len(LANGUAGES) + place // TEXTS) % len(ways)])
+        for place, one in enumerate(attempts)
+    ]
+    controls = enumerate(ways, start=len(attempts))
+    sending += [(harmless(number), *way) for number, way in controls if way[0] not in _LEAD_NOWHERE]
+    for one, way, send in sending:
         user = f"{path}-{one.number}".replace(" ", "").replace(",", "-").lower()
         target.model.answer_with(obeying(one) if path in _WITH_MODEL else lambda _: "Fine.")
         send(target, user, one)
         sent.append((user, way, one))
     target.send("/v1/admin/jobs/run", "operator", {"limit": 10_000})
-    texts = stored_texts(target.memory)
+    stored = stored_texts(target.memory)
     for user, way, one in sent:
+        texts: Iterable[tuple[str, str]] = stored[user]
+        if path not in _EDITED:
+            texts = [*texts, *texts_in_files(target.files(user))]
         proposed = target.user(user).proposals()
         yield Found(
             path=path,
             attempt=one,
             way=way,
-            stored=stored_of(one, texts[user]),
+            stored=stored_of(one, texts),
             proposed=any(one.is_in(f"{each.content} {each.quote}") for each in proposed),
             shown=one.is_secret and _is_shown(target, user, one),
         )
@@ -359,10 +477,11 @@ def _found(target: Target, path: str, attempts: Sequence[Planted]) -> Iterator[F
 
 def obeying(one: Planted) -> Callable[[Any], dict[str, Any]]:
     """A model that extracts what was planted, word for word, and otherwise repeats what it sees."""
+    kind = _TYPES[one.number % len(_TYPES)] if one.kind in INSTRUCTIONS else "fact"
     memory = {
-        "content": one.noted,
+        "content": one.line,
         "quote": one.said,
-        "type": "instruction" if one.kind in INSTRUCTIONS else "fact",
+        "type": kind or "instruction",
         "theme": "life",
         "key": "",
         "importance": 3,
@@ -377,34 +496,6 @@ def obeying(one: Planted) -> Callable[[Any], dict[str, Any]]:
     return answer
 
 
-def stored_texts(memory: Memory) -> dict[User, list[tuple[str, str]]]:
-    """Every text of every user, with its table and column, but for the conversations."""
-    found: dict[User, list[tuple[str, str]]] = defaultdict(list)
-    with memory.database.read_all() as view:
-        for table in metadata.tables.values():
-            if table.name in _NOT_SEARCHED or "user_id" not in table.c:
-                continue
-            for row in view.connection.execute(sa.select(table)).mappings():
-                for name, value in row.items():
-                    if isinstance(value, str | list | dict) and name not in _DERIVED:
-                        text = (
-                            value
-                            if isinstance(value, str)
-                            else json.dumps(value, ensure_ascii=False)
-                        )
-                        found[row["user_id"]].append((f"{table.name}.{name}", text))
-    return found
-
-
-def stored_of(one: Planted, texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The places where an attempt is stored, with the text."""
-    return tuple(
-        f"{place}: {text}"
-        for place, text in texts
-        if one.is_in(text) and (one.is_secret or place.split(".")[0] not in _SAID_IN_SHORT)
-    )
-
-
 def _is_shown(target: Target, user: User, one: Planted) -> bool:
     """Whether a secret is in what another conversation recalls."""
     asked = {"message": one.question, "thread": "another", "modes": ["recall", "summary"]}
@@ -414,37 +505,3 @@ def _is_shown(target: Target, user: User, one: Planted) -> bool:
         target.send("/v1/turns/search", user, {"query": one.question}),
     ]
     return any(one.is_in(text.replace(one.question, "")) for text in answers)
-
-
-@contextlib.contextmanager
-def _target(*, has_model: bool) -> Iterator[Target]:
-    with tempfile.TemporaryDirectory(prefix="ricordo-bench-") as folder, ModelServer() as model:
-        home = Path(folder) / "home"
-        store = str(Path(folder) / "ricordo.db")
-        settings = {
-            "RICORDO_HOME": str(home),
-            "RICORDO_RATE_LIMIT_PER_MINUTE": "0",
-            "RICORDO_UPKEEP": "0",
-            "RICORDO_UPSTREAM_URL": model.base_url,
-            "RICORDO_ANTHROPIC_URL": model.root,
-        }
-        if has_model:
-            settings["RICORDO_MODEL_PROVIDER"] = "custom_http"
-            settings["RICORDO_MODEL_NAME"] = "obedient"
-            settings["RICORDO_MODEL_BASE_URL"] = model.base_url
-        command = [*_SERVE, "--db", store]
-        with subprocess.Popen(
-            command,
-            env={**os.environ, **settings},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        ) as process:
-            try:
-                line = process.stdout.readline() if process.stdout is not None else ""
-                if not line:
-                    raise SystemExit("the service did not start; try: ricordo serve")
-                with open_memory(store, run_jobs=False, files=home) as memory:
-                    yield Target(json.loads(line)["listening"], memory, model)
-            finally:
-                process.terminate()

@@ -344,6 +344,14 @@ def test_a_secret_stays_in_the_file_alone(ana: Mirrored) -> None:
     ana.assert_settled()
 
 
+def test_a_heading_tells_that_a_value_is_a_secret(ana: Mirrored) -> None:
+    ana.sync()
+    ana.edit(("- [1] Prefers tea", "- [1] Prefers tea\n\n## debit card pin\n\n- 4821"))
+    (told,) = ana.sync().problems
+    assert told.note == "holds a secret, such as a password or a code: not taken over"
+    assert not any("4821" in text for _, text in ana.active())
+
+
 def test_a_file_that_is_gone_is_written_again(ana: Mirrored) -> None:
     ana.sync()
     for content in (None, "", " \n\n", "\ufeff"):

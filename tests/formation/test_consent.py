@@ -42,6 +42,17 @@ def test_what_is_sensitive_is_proposed_and_not_stored(talking: Talking) -> None:
     assert consents(talking)[0]["consent"] == "proposed"
 
 
+def test_a_please_is_no_request_to_remember_what_is_private(talking: Talking) -> None:
+    talking.form(
+        "山登りが好きです。連絡は+49 1545 6285763までお願いします。隣の人がまたうるさいです。"
+    )
+    assert talking.known == ["山登りが好きです。"]
+    (proposal,) = talking.me.proposals()
+    assert proposal.fields == ("identifiers",)
+    talking.form("私は糖尿病です。覚えておいてください。")
+    assert "私は糖尿病です。" in talking.known
+
+
 def test_an_approved_proposal_becomes_a_memory_of_when_it_was_said(talking: Talking) -> None:
     talking.form("I live in Bekasi")
     said_at = talking.clock()

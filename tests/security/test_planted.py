@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from bench.attack.paths import stored_of, stored_texts
 from bench.attack.planted import LANGUAGES, planted
+from bench.attack.target import stored_of, stored_texts
 
 from ricordo import Memory
 

@@ -125,6 +125,13 @@ def test_the_newest_custom_instructions_count(ana: UserMemory, exported: Write) 
     assert len(list(ana.turns("chatgpt:c2"))) == 1
 
 
+def test_custom_instructions_with_a_secret_are_left_out(ana: UserMemory, exported: Write) -> None:
+    told = instructions("My wifi password is k8sRocks2024", "Be brief")
+    report = ana.import_file(exported([conversation([told, said("user", "Hello")])]))
+    assert [item.content for item in ana.list()] == ["Be brief"]
+    assert report.skipped == {"with a secret": 1}
+
+
 def test_the_users_own_words_are_preferred_to_the_wrapped_ones(
     ana: UserMemory, exported: Write
 ) -> None:

@@ -222,7 +222,7 @@ class _Merge:
         except InvalidValue as problem:
             self.plan.refuse(line, f"cannot be stored: {problem.problem}")
             return None
-        if holds_secret(content):
+        if holds_secret(content, line.theme):
             self.plan.refuse(line, "holds a secret, such as a password or a code: not taken over")
             return None
         return content

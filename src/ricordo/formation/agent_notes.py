@@ -24,11 +24,13 @@ _WAITS: Final = "It waits for the user's consent; do not treat it as known."
 _REFUSED: Final = "The user has turned it down before; do not ask again."
 
 
-def check_no_secret(field: str, text: str | None) -> None:
+def check_no_secret(field: str, draft: NewMemory, file: str | None = None) -> None:
     """Raises:
-    InvalidValue: the text contains a secret.
+    InvalidValue: its text, what it rests on, or the text under one of its names is a secret.
     """
-    if text is not None and holds_secret(text):
+    context = draft.source_context
+    names = (*draft.names, context, file)
+    if holds_secret(draft.content, *names) or (context and holds_secret(context)):
         raise InvalidValue(
             field,
             "holds a secret, such as a password, a code, a key or a card number, which is not"
@@ -42,8 +44,7 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
     Raises:
         InvalidValue: it is sensitive, a wish, or contains a secret.
     """
-    check_no_secret(field, draft.content)
-    check_no_secret(field, draft.source_context)
+    check_no_secret(field, draft)
     touched = consent.touched_fields(formation.policy, _candidate(formation, draft))
     if touched:
         raise InvalidValue(
@@ -62,8 +63,7 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
         InvalidValue: it contains a secret.
         CategoryNotAllowed, ScopeWidened: this scope may not write it.
     """
-    check_no_secret("content", draft.content)
-    check_no_secret("source_context", draft.source_context)
+    check_no_secret("content", draft)
     candidate = _candidate(formation, draft)
     if not consent.touched_fields(formation.policy, candidate):
         return None

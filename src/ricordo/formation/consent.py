@@ -40,9 +40,7 @@ _GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
 
 _WANTED_ANSWERS: Final = pattern("consent", "wanted answers")
 _JAPANESE_TONE: Final = pattern("consent", "japanese tone")
-_ABOUT_OTHERS: Final = re.compile(
-    r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"
-)
+_ABOUT_OTHERS: Final = pattern("consent", "about others")
 
 _TASTES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.FACT, MemoryType.OTHER})
 

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.formation.words import lines
+from ricordo.formation.words import lines, pattern
 from ricordo.providers.local_embedder import session_of
 from ricordo.text.normalise import is_dense, is_hangul
 
@@ -39,14 +39,7 @@ _WINDOW: Final = 150
 _OVERLAP: Final = 24
 _THREADS: Final = 2
 _PUNCTUATION: Final = re.compile(r"[\s,.;:!?、。，．！？；：…\-–—()\[\]\"'“”«»「」*]+")
-# A joining word belongs to what follows.
-_JOINING_WORDS: Final = (
-    "and|but|so|because|und|aber|also|y|e|pero|et|mais|mas|donc|dan|tapi|jadi|karena|"
-    "그리고|但是|而且"
-)
-_TAIL: Final = re.compile(
-    rf"[\s,;:、，；：–—-]+(?:(?:{_JOINING_WORDS})[\s,]*)?$|[\s,;:、，；：–—-]+$", re.IGNORECASE
-)
+_TAIL: Final = pattern("gate", "tail", re.IGNORECASE)
 # Fitted to the development sets: what was kept rightly and wrongly of them.
 _LEAST: Final = 1e-3
 _OF_LENGTH: Final = 1.5

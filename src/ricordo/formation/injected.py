@@ -34,9 +34,7 @@ _FENCE_LINE = re.compile(
 
 _CLEAR_HEADING = pattern("material", "clear heading")
 _MARKED_HEADING = pattern("material", "marked heading")
-_FIRST_PERSON = lazy_pattern(
-    r"\b(?:i|i'm|i've|my|me|we|our|saya|aku|kami|ich|mein|meine|wir|mir)\b|私|僕|俺"
-)
+_FIRST_PERSON = pattern("material", "first person")
 _MAX_HEADING_CHARS: Final = 300
 
 _BULLET = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]")

@@ -14,7 +14,7 @@ from ricordo.formation.regular_forms import (
     indonesian_in_third_person,
 )
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import alternatives, pattern
+from ricordo.formation.words import pattern
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess
@@ -69,7 +69,10 @@ _REQUEST: Final = pattern("own_words", "request", re.IGNORECASE)
 _UNCLEAR: Final = pattern("own_words", "unclear subject", re.IGNORECASE)
 _AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
 _AND_RULE: Final = pattern("own_words", "and rule", re.IGNORECASE)
+_PLEASE: Final = pattern("own_words", "please", re.IGNORECASE)
 _TO_BE_CALLED: Final = pattern("own_words", "to be called", re.IGNORECASE)
+_NOT_ALONE: Final = pattern("own_words", "not alone", re.IGNORECASE)
+_ROLE: Final = pattern("consent", "role order", re.IGNORECASE)
 _WORKED_ON: Final = pattern("own_words", "worked on", re.IGNORECASE)
 _ABOUT_ME: Final = pattern("own_words", "about me", re.IGNORECASE)
 _LISTED: Final = re.compile(r"[ \t]*(?:[-*•–+]|\(?\d{1,2}[.)])[ \t]+(?P<said>\S.*)")
@@ -87,19 +90,9 @@ _OF_ONE: Final = {
 _KEYED: Final = {key: pattern("own_words", key.replace("_", " "), re.IGNORECASE) for key in _KEYS}
 
 _STEP: Final = re.compile(r"(?:^|\s)(\d{1,2})[.)]\s+(?=\S)")
-_VERB_OF_REQUEST: Final = re.compile(
-    rf"(?:{alternatives('own_words', 'verb of request')})\s+", re.IGNORECASE
-)
+_VERB_OF_REQUEST: Final = pattern("own_words", "verb of request", re.IGNORECASE)
 
-_NOT_ALONE: Final = re.compile(
-    r"(?:it|that)(?:['’]s| is| was)\b|you (?:still|have)\b|(?:sorry,? )?i meant?\b", re.IGNORECASE
-)
-THE_USER: Final = re.compile(
-    r"(?:\b(?:von|de|del|da|do) )?(?:(?:\b(?:the|der|die|el|la|le|o|a) )?(?<![a-z])"
-    r"(?:user|nutzer(?:in)?|usuari[oa]|utilisat(?:eur|rice)|pengguna)(?![a-z])|ユーザー|用户|使用者|사용자)"
-    r"(?P<owner>'s|の|의|的)?[はが는은이가]?",
-    re.IGNORECASE,
-)
+THE_USER: Final = pattern("own_words", "the user", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +181,9 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         quote = text[piece.start : piece.end]
         if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
             continue  # nobody speaks of themselves as the user
-        if _NOT_ALONE.match(quote):
-            continue  # what it is about was said elsewhere
+        is_for_now = _ROLE.match(quote) and not _CERTAIN[RULE].search(quote)
+        if is_for_now or _NOT_ALONE.match(quote):
+            continue  # a part to play, or about what was said elsewhere
         if "\n" in text[: piece.start] and _MAKES_TEXT.search(text, 0, piece.start):
             continue  # part of the text that is wanted
         asked = _is_asked_for(pieces, number, text)
@@ -213,7 +207,7 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
             continue
         kind = KINDS["like" if is_wish else piece.label]
         is_private = kind.field or sensitive_fields_of(quote, "", None) & _MOST_PRIVATE
-        if is_private and not _comes_first(pieces, number):
+        if is_private and not _comes_first(pieces, number, text):
             asked = False  # what slips into a request is not asked for
         own = Candidate(
             content=quote,
@@ -497,11 +491,14 @@ def _is_asked_for(pieces: Sequence[Piece], number: int, text: str) -> bool:
     return not more or bool(SENTENCE_END.search(text, following[0].end - 1, more[0].start))
 
 
-def _comes_first(pieces: Sequence[Piece], number: int) -> bool:
-    """Whether a request is about this piece before any other."""
-    before = [piece.label for piece in pieces[:number] if piece.label != JOIN]
-    after = [piece.label for piece in pieces[number + 1 :] if piece.label != JOIN]
-    return REMEMBER in (*before[-1:], *after[:1])
+def _comes_first(pieces: Sequence[Piece], number: int, text: str) -> bool:
+    """Whether a request, and not a mere please, is about this piece before any other."""
+    before = [piece for piece in pieces[:number] if piece.label != JOIN]
+    after = [piece for piece in pieces[number + 1 :] if piece.label != JOIN]
+    return any(
+        piece.label == REMEMBER and not _PLEASE.fullmatch(text, piece.start, piece.end)
+        for piece in (*before[-1:], *after[:1])
+    )
 
 
 def _in_third_person(quote: str, passage: Passage) -> str | None:

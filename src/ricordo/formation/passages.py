@@ -24,7 +24,7 @@ from ricordo.formation.injected import (
     template_cuts,
 )
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
-from ricordo.formation.words import alternatives, pattern, words
+from ricordo.formation.words import pattern, words
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn, source_role
 from ricordo.text.normalise import lazy_pattern
@@ -53,22 +53,16 @@ _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「
 _QUOTED_SENTENCE = pattern("material", "quoted sentence")
 _QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
 
-_DATA = lazy_pattern(  # URLs, and runs of characters too long for any word
-    r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
-)
+# URLs, and runs of characters too long for any word
+_DATA = pattern("material", "data")
 
-_MAIL_FIELD = lazy_pattern(
-    rf"[ \t*>]*+(?P<field>{alternatives('material', 'mail fields')})[ \t*]{{0,4}}:[ \t*]"
-)
+_MAIL_FIELD = pattern("material", "mail field")
 _MAIL_SENDERS: Final = frozenset({"from", "von", "dari", "差出人", "received"})
 _MAIL_START = pattern("material", "mail start")
 
 _MODEL_SPEAKERS: Final = words("material", "model speakers")
 _PERSON_SPEAKERS: Final = words("material", "person speakers")
-_SPEAKER_LINE = lazy_pattern(
-    r"[ \t*#>_]{0,8}(?:[\[(]?[0-9][0-9:.,/ apm\-]{3,24}[\])]?[ \t,-]{0,4})?"
-    r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"
-)
+_SPEAKER_LINE = pattern("material", "speaker line")
 _MIN_LOG_LINES: Final = 3
 
 Cutter = Callable[[str], Iterable[Span]]

@@ -20,6 +20,7 @@ from ricordo.formation.proposals import (
 )
 from ricordo.formation.screening import holds_secret, instructs, sensitive_in
 from ricordo.formation.service import Formation
+from ricordo.formation.writing_rules import has_steps
 from ricordo.index.relations import PreparedWrite
 from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory
@@ -101,18 +102,17 @@ def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candi
 
 def screened_candidate(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
     """A candidate that nobody asked for, with what the gate sees in it."""
-    fields = sensitive_in(draft.content) | sensitive_in(quote)
+    fields = sensitive_in(draft.content, *draft.names) | sensitive_in(quote)
     candidate = candidate_of(draft, quote, turn_id)
     return replace(candidate, fields=fields, is_hearsay=_is_wish(draft, quote))
 
 
 def _is_wish(draft: NewMemory, quote: str) -> bool:
-    """Whether it says what an assistant shall always do, which only the user can say. A procedure
-    is made of orders, and none.
-    """
-    is_orders = draft.type is MemoryType.PROCEDURE
-    said = (draft.content, quote)
-    return not is_orders and (draft.type is MemoryType.INSTRUCTION or any(map(instructs, said)))
+    """Whether it says what an assistant shall always do, which only the user can say."""
+    is_listed = has_steps(draft.content) or "\n" in draft.content.strip()
+    steps = draft.type is MemoryType.PROCEDURE and is_listed
+    is_said = any(instructs(said, has_steps=steps) for said in (draft.content, quote))
+    return draft.type is MemoryType.INSTRUCTION or is_said
 
 
 def is_profile_draft(draft: NewMemory) -> bool:

@@ -14,13 +14,8 @@ _NO_BASE_FORM: Final = ("ing", "ly", "ed", "ss", "s", "'t", "ous", "ful")
 _ODD: Final = {"have": "has", "do": "does", "go": "goes", "am": "is", "haven't": "hasn't"}
 _UNRESOLVED = re.compile(rf"\b(?:{alternatives('forms', 'unresolved pronouns')})\b")
 
-_ENGLISH_LEAD = re.compile(
-    rf"(?:(?:{alternatives('forms', 'leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}", re.IGNORECASE
-)
-_ENGLISH_TAIL = re.compile(
-    r"[,\s]+(?:btw|by the way|lol|haha|though|tho|fyi|you know|to be honest|tbh)(?=[.!]*$)",
-    re.IGNORECASE,
-)
+_ENGLISH_LEAD = pattern("forms", "english lead", re.IGNORECASE)
+_ENGLISH_TAIL = pattern("forms", "english tail", re.IGNORECASE)
 _SMALL_I = re.compile(r"\bi(?= )")
 _TOKENS = re.compile(r"[\w'-]+|[^\w\s']+|\s+|'")
 _REPLACED: Final = {"my": "User's", "me": "User", "mine": "User's"}

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ricordo.formation.gate import gate
+from ricordo.formation.injected import has_attack
 from ricordo.formation.own_words import KINDS, THE_USER
+from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import pattern
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
+from ricordo.text.spans import plain_view
 
 _SECRET: Final = 0.7
 _SENSITIVE: Final = 0.4
@@ -18,12 +21,26 @@ _WISHES: Final = ("rule", "inject")
 _SENSITIVE_IF_SHORT: Final = 0.9
 _FEWEST_WORDS: Final = 5
 _FEWEST_DENSE: Final = 8
-_STANDING_WISH: Final = pattern("consent", "standing wish", re.IGNORECASE)
+_LONGEST_NAME: Final = 80
+_NAME: Final = re.compile(rf"\A[^:：\n]{{1,{_LONGEST_NAME}}}[:：]\s*(?=\S)")
+_SIGNS_IN_NAMES: Final = str.maketrans("_-./", "    ")
+_ORDERS: Final = pattern("consent", "standing wish or role", re.IGNORECASE)
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
 
 
-def holds_secret(text: str) -> bool:
-    return has_secret(text) or (_is_sentence(text) and _seen(text).is_secret)
+def holds_secret(text: str, *names: str | None) -> bool:
+    """``names`` are those under which it is filed: one may tell what a bare value is."""
+    said = _said(text, names)
+    return any(map(has_secret, said)) or any(
+        _is_sentence(one) and _seen(one).is_secret for one in said
+    )
+
+
+def _said(text: str, names: Iterable[str | None]) -> list[str]:
+    """What a text says; of a bare value, also under each of its names: "debit card pin: 4821"."""
+    is_bare = len(text) <= _LONGEST_NAME and len(text.split()) < _FEWEST_WORDS
+    told = [name for name in names if is_bare and name and len(name) <= _LONGEST_NAME]
+    return [text, *(f"{name.translate(_SIGNS_IN_NAMES)}: {text}" for name in told)]
 
 
 def _is_sentence(text: str) -> bool:
@@ -31,14 +48,22 @@ def _is_sentence(text: str) -> bool:
     return len(text.split()) >= _FEWEST_WORDS or sum(map(is_dense, text)) >= _FEWEST_DENSE
 
 
-def sensitive_in(text: str) -> frozenset[str]:
-    """The sensitive fields that the gate sees in a text about the user."""
-    return _seen(text).sensitive
+def sensitive_in(text: str, *names: str | None) -> frozenset[str]:
+    """The sensitive fields that the gate sees in a text about the user, and its names tell.
+
+    Under a name the gate sees only what a number is; of names and words it makes a sentence.
+    """
+    _, *named = _said(text, names)
+    fields = _seen(text).sensitive.union(*(sensitive_fields_of(one, "", None) for one in named))
+    has_number = any(map(str.isdigit, text))
+    return fields.union(*(_seen(one, is_value=True).sensitive for one in named if has_number))
 
 
-def instructs(text: str) -> bool:
-    """Whether a text about the user has a standing wish, or orders to a model."""
-    return _STANDING_WISH.search(text) is not None or (_is_sentence(text) and _seen(text).is_wish)
+def instructs(text: str, *, has_steps: bool = False) -> bool:
+    """Whether a text about the user has a standing wish, or orders to a model. Steps are orders."""
+    if _ORDERS.search(text) or has_attack(plain_view(text).text):
+        return True
+    return not has_steps and _is_sentence(text) and _seen(text).is_wish
 
 
 class _Seen(NamedTuple):
@@ -48,10 +73,11 @@ class _Seen(NamedTuple):
 
 
 @functools.lru_cache(maxsize=512)
-def _seen(text: str) -> _Seen:
+def _seen(text: str, *, is_value: bool = False) -> _Seen:
     is_secret = is_wish = False
     fields: set[str] = set()
-    sensitive = _SENSITIVE if _is_sentence(text) else _SENSITIVE_IF_SHORT
+    is_short = is_value or not _is_sentence(text)
+    sensitive = _SENSITIVE_IF_SHORT if is_short else _SENSITIVE
     for said in _as_said(text):
         reading = gate().read(said)
         is_secret = is_secret or reading.chance_of("secret", 0, len(said)) > _SECRET
@@ -69,8 +95,9 @@ def _seen(text: str) -> _Seen:
 def _as_said(text: str) -> Iterable[str]:
     """A note about the user as the user would say it: the gate was made for that.
 
-    In English, and without a subject, as many languages do.
+    In English, and without a subject, as many languages do; and without a name before it.
     """
     without = " ".join(THE_USER.sub(" ", text).split())
     first = THE_USER.sub(lambda found: "my" if found["owner"] else "I", text)
-    return {text, first.replace("I is ", "I am ").replace("I has ", "I have "), without}
+    told = first.replace("I is ", "I am ").replace("I has ", "I have ")
+    return {text, told, without, _NAME.sub("", text)}

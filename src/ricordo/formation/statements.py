@@ -29,10 +29,7 @@ _SHORT_NOT: Final = lazy_pattern(r"\b(?:can't|cannot)\b|n't\b")
 _DISLIKE: Final = pattern("statements", "dislike")
 _LIKE: Final = pattern("statements", "like")
 _FAN: Final = lazy_pattern(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on|into\b)")
-_NO_LONGER: Final = lazy_pattern(
-    r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b|\bnicht mehr\b|\bya no\b"
-    r"|\bjá não\b"
-)
+_NO_LONGER: Final = pattern("statements", "no longer")
 _DELICATE: Final = pattern("statements", "delicate")
 _CLAUSES: Final = lazy_pattern(r",| (?:and|or|dan|atau|und|oder) ")
 _WISH: Final = lazy_pattern(r"\bwould (?:like|love|prefer)\b")
@@ -73,9 +70,7 @@ _RATHER: Final = pattern("statements", "preference")
 _STATES: Final = tuple(
     frozenset(states.split()) for states in lines("statements", "states that exclude each other")
 )
-_STATE: Final = lazy_pattern(
-    r"^(?:the )?(?P<subject>[^,]{1,60}?) (?:is|sudah|masih)? ?(?P<value>[\w-]{1,20})$"
-)
+_STATE: Final = pattern("statements", "state")
 _LASTING: Final = pattern("statements", "lasting")
 _ON_A_DAY: Final = pattern("statements", "on a day")
 _YEAR: Final = lazy_pattern(r"\b\d{4}\b")

@@ -30,10 +30,7 @@ _FENCED = lazy_pattern(r"[ \t]*+(?:`{3}|~{3}|>)")
 _COLON = lazy_pattern(r":(?=\s|$)")
 _RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
 _LIST_LINE = lazy_pattern(r"[ \t]*+(?:[-*•–+]|\(?[0-9]{1,3}[.)])[ \t]++\S")
-_TABLE_LINE = lazy_pattern(
-    r"[ \t]*+(?:\|[^\n]*\||</?[a-z][a-z0-9]{0,15}(?:[ /][^<>\n]{0,200})?>[^\n]*"
-    r"|[{}\[\]][{}\[\],]{0,8}[ \t]*+|\"[\w .-]{1,40}\"[ \t]*+:[^\n]*)[ \t]*+,?"
-)
+_TABLE_LINE = pattern("voice", "table line")
 
 _FEWEST_STATED_WORDS: Final = 4
 
@@ -62,9 +59,7 @@ _CLOSING = pattern("voice", "closing")
 _ADDRESSED = pattern("voice", "addressed")
 _SINGULAR = pattern("voice", "singular")
 _PLURAL_TO_READER = pattern("voice", "plural to reader")
-_ABOUT_USER = lazy_pattern(
-    r"\b(?:about me|about myself|tentang (?:saya|aku|gue|diri\w{0,5})|remember|ingat|catat)\b"
-)
+_ABOUT_USER = pattern("voice", "about user")
 
 
 class Voice(StrEnum):

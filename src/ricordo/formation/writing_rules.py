@@ -13,6 +13,7 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
+from ricordo.formation.screening import instructs
 from ricordo.formation.words import pattern, words
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
@@ -177,17 +178,19 @@ def _is_neutral(written: Written) -> bool:
     return not is_shouted and NOT_NEUTRAL.search(written.small) is None
 
 
-def _has_steps(written: Written) -> bool:
+def has_steps(content: str) -> bool:
     """Numbered in order, each saying what to do, with nothing beside them but a title."""
-    if written.type is not MemoryType.PROCEDURE:
-        return True
-    marks = list(_STEP.finditer(written.content))
+    marks = list(_STEP.finditer(content))
     if [int(mark["number"]) for mark in marks] != list(range(1, max(len(marks), _MIN_STEPS) + 1)):
         return False
-    title = written.content[: marks[0].start()].strip()
+    title = content[: marks[0].start()].strip()
     if title and not title.endswith((":", "：")):
         return False
-    return not any(_NOT_AN_ORDER.match(written.content, mark.end()) for mark in marks)
+    return not any(_NOT_AN_ORDER.match(content, mark.end()) for mark in marks)
+
+
+def _has_steps(written: Written) -> bool:
+    return written.type is not MemoryType.PROCEDURE or has_steps(written.content)
 
 
 def _is_in_the_third_person(written: Written) -> bool:
@@ -377,9 +380,12 @@ def _of_source(candidate: Candidate) -> Rejection | None:
     passage = candidate.passage
     if occurrence(candidate.quote, passage.text) is None:
         return Rejection(RejectionCode.NO_EVIDENCE, "the quote is not in the passage")
-    if not passage.is_from_user and (candidate.type in _WISHES or candidate.is_explicit):
+    if passage.is_from_user:
+        return None
+    if candidate.type in _WISHES or candidate.is_explicit:
         return Rejection(RejectionCode.FROM_A_TOOL, f"a tool cannot give a {candidate.type.value}")
-    return None
+    is_order = instructs(candidate.content) or instructs(candidate.quote)
+    return Rejection(RejectionCode.FROM_A_TOOL, "a tool cannot give orders") if is_order else None
 
 
 def _other_language(candidate: Candidate, content: str) -> Rejection | None:

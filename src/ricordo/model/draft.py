@@ -198,6 +198,11 @@ class NewMemory:
         return self.agent_id is None and self.effective_source not in IN_PASSING
 
     @property
+    def names(self) -> tuple[str | None, ...]:
+        """What it is filed under."""
+        return (self.key, self.theme, *(self.tags or ()))
+
+    @property
     def effective_confidence(self) -> int:
         """The confidence, or the default for the source."""
         if self.confidence is not None:

@@ -27,6 +27,8 @@ PASSWORDS: Final = lazy_pattern(
     rf"{_STARTS}(?:pass ?words?|pw|pwd|passwd|pass ?codes?|pass ?phrases?|master ?key"
     r"|(?:wi-?fi|wlan)[ -]?(?:keys?|schlüssel|schluessel)|kata ?sandi|sandi"
     r"|\w{0,12}passw(?:ort|örter|oerter)|kennwort|zugangscode|contrase(?:ñ|n)a|mot de passe|mdp"
+    r"|clave (?:de |del |de la |de mi |para el )?(?:banco|port(?:á|a)til|correo|wifi|m(?:ó|o)vil"
+    r"|cuenta|ordenador|tel(?:é|e)fono|email|acceso|usuario|tarjeta|cajero)"
     r"|wachtwoord|senha|has(?:ł|l)o|(?:ş|s)ifre|parola(?: d['’]ordine)?|пароль|parool|lösenord"
     rf"|l(?:ö|o)senord|salasana|jelsz(?:ó|o)|heslo){_OTHER_THINGS}(?![^\W_])",
     _ANY,
@@ -112,7 +114,7 @@ EASTERN: Final = lazy_pattern(
 )
 JOINED: Final = lazy_pattern(
     r"(?:wi-?fi|wlan|hotspot|와이파이|무선|无线网|無線|ワイファイ)[^.。!?\n]{0,60}?"
-    r"(?P<value>(?<![!-~])(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}(?-i:[a-z]))[!-~]{6,40}?)(?![!-~])",
+    r"(?P<value>(?<![!-~])(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}(?-i:[a-z!#$%&*@^]))[!-~]{6,40}?)(?![!-~])",
     _ANY,
 )
 """What is named with a network, and looks random."""
@@ -125,13 +127,15 @@ _MASKED: Final = "•" * len(MASK)  # while looking, so that what is masked is n
 # -- between the word and the value
 
 _SAYS = (
-    r"(?:[:=]|->|→|\b(?:is|are|was|were|be|['’]s|adalah|ialah|yaitu|itu|ist|lautet|sind|es|est|è|é"
+    r"(?:[:=]|->|→|\b(?:is|c['’]est|are|was|were|be|['’]s|adalah|ialah|yaitu|itu|ist|lautet|sind|es|est|è|é"
     r"|são|är"
     r"|(?:got |was |has been |is )?(?:changed|set|reset|updated) to|diganti(?: jadi| menjadi)?)\b)"
     r"(?:\s+(?:now|still|simply|just|again|currently|actually|jetzt|sekarang|ahora"
     r"|literally)\b)?\s*[:=]?\s*"
 )
-_TO_VALUE: Final = lazy_pattern(rf"(?:\s+(?!{_SAYS})[^\s:=.,;!?]{{1,24}}){{0,5}}?\s*{_SAYS}", _ANY)
+_TO_VALUE: Final = lazy_pattern(
+    rf"(?:\s+(?!{_SAYS})[^\s:=.,;!?]{{1,24}}){{0,5}}?\s*,?\s*{_SAYS}", _ANY
+)
 _VALUE: Final = lazy_pattern(
     r"[\"'“‘«„`](?P<quoted>[^\"'”’»“`\n]{1,100})[\"'”’»“`]|(?P<bare>[^\s]{1,200})"
 )
@@ -154,7 +158,7 @@ _MAIL: Final = lazy_pattern(r"[^\s@]{1,64}@[^\s@]{1,190}\.[a-z]{2,24}", _ANY)
 _ADDRESS: Final = lazy_pattern(r"(?:[a-z][a-z0-9+.-]{1,15}://|www\.|/|\./|~/|[a-z]:\\)\S*", _ANY)
 _LOOSE_DIGITS: Final = lazy_pattern(r"[\s:#]{0,3}(?P<value>\d(?:[ -]?\d){2,11})(?![\w.,:/-]*\d)")
 _LOOSE_PIN: Final = lazy_pattern(
-    r"(?:\s+(?:nya|saya|ku|kartu|atm|hp|number|nummer|no|code|for|of|my|the|card|bank|phone|tablet"
+    r"(?:\s+(?:nya|saya|ku|kartu|debit|kredit|credit|atm|hp|number|nummer|no|code|for|of|my|the|card|bank|phone|tablet"
     r"|is|der|meiner?"
     r"|karte)\b){0,4}[\s:#=-]{1,3}(?P<value>\d{3,8})(?![\w:/-]|[.,]\d)",
     _ANY,
@@ -163,12 +167,12 @@ _LOOSE_PASSWORD: Final = lazy_pattern(
     r"[^\n.!?]{0,40}?(?<!\S)(?P<value>(?=\S{0,30}[0-9])(?=\S{0,30}[^\W\d])\S{6,40})"
 )
 _GROUPED: Final = lazy_pattern(
-    r"[^\n.!?]{0,40}?(?<![A-Z0-9-])(?P<value>(?=[A-Z0-9-]*[0-9])[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8}){2,7})"
-    r"(?![A-Z0-9-])"
+    r"[^\n.!?]{0,40}?(?<![A-Z0-9-])(?P<value>(?=[A-Z0-9-]*[0-9])[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8}){2,7}"
+    r"|[A-Z]{4}(?:-[A-Z]{4}){2,7}|[A-Z]{5}(?:-[A-Z]{5}){2,7})(?![A-Z0-9-])"
 )
 _UNSAID: Final = lazy_pattern(
-    r"(?:\s+\w{2,12})?\s+(?:saya|kami|aku)\s+(?P<value>(?!adalah|itu|sudah|tidak|belum|harus|lupa|mau"
-    r"|bisa|di|yang|akan|sering|selalu|perlu|ada|sama|terlalu|agar|supaya|untuk|dan|ke|dari|di|jadi)"
+    r"(?:\s+\w{2,12})?\s+(?:saya|kami|aku)\s+(?P<value>(?!(?:adalah|itu|sudah|tidak|belum|harus|lupa|mau"
+    r"|bisa|di\w*|yang|akan|sering|selalu|perlu|ada|sama|terlalu|agar|supaya|untuk|dan|ke|dari|jadi)\b)"
     r"[a-z]{3,12}(?: [a-z]{3,12}){1,3})(?=[.,!?]|$)"
 )
 """Where a language needs no verb: "password bank saya ungu lentera"."""
@@ -229,6 +233,7 @@ _HAS_WAY_IN: Final = lazy_pattern(
 _TYPED_TO_GET_IN: Final = lazy_pattern(
     rf"(?:{_GET_IN})[^.!?。\n]{{0,60}}(?:{_TYPE})[^.!?。\n]*"
     rf"|(?:{_TYPE})[^.!?。\n]{{0,60}}(?:{_GET_IN})[^.!?。\n]*"
+    r"|\bopens? (?:\w+ ){0,3}(?:door|gate|garage|safe|lock|locker) with \d{4,8}\b"
     r"|\b(?:geht|öffnet|opens?|abre|ouvre|dibuka) (?:\w+ )?(?:mit|with|con|avec|com|dengan|pakai"
     r"|pake) (?:\w+ ){0,2}\d{4,8}\b"
     r"|\d{4,8}(?:とシャープ|と#|と井桁)?(?:で(?:開|あ)|번?으?로 열|开门|開門|打开)"
@@ -425,7 +430,7 @@ def _entered(text: str, word: re.Match[str]) -> Span | None:
 _MEANINGS: Final[tuple[tuple[str, re.Pattern[str], _Reader], ...]] = (
     (
         "pass pw wi-fi wifi wlan master sandi kennwort zugang contrase mot\u00a0de mdp wachtwoord"
-        " senha has\u0142 haslo ifre parol пароль senord salasana jelsz heslo",
+        " senha has\u0142 haslo ifre parol пароль senord salasana jelsz heslo clave",
         PASSWORDS,
         _password,
     ),

@@ -4,6 +4,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -118,7 +119,7 @@ class FileMemories:
         """
         with self.database.read(self._scope.user_id) as view:
             self._check_free(view, key)
-        self._check_needs_no_consent("file_text", text, "")
+        self._check_needs_no_consent("file_text", key, text, "")
         draft = NewMemory(
             content=text,
             theme=FILES_THEME,
@@ -137,22 +138,23 @@ class FileMemories:
             added = additions.add_all(writing, self._scope, [draft], "create", adopts=False)[0]
             self._user.recall.relating.note(writing, [(added.id, text_hash(text))], known, near)
 
-    def _check_needs_no_consent(self, field: str, text: str, before: str) -> None:
+    def _check_needs_no_consent(self, field: str, key: str, text: str, before: str) -> None:
         """Refuse new lines that may not be stored unasked; what needs consent is proposed.
 
         Raises:
             InvalidValue: which line it is, and what it holds.
         """
+        noted = partial(NewMemory, theme=FILES_THEME, source=Source.TOOL_CALL)
         if has_secret(text):  # of several lines, too
-            agent_notes.check_no_secret(field, text)
+            agent_notes.check_no_secret(field, noted(content=text), key)
         known = {*before.splitlines()}
         new = {
-            number: NewMemory(content=said, theme=FILES_THEME, source=Source.TOOL_CALL)
+            number: noted(content=said)
             for number, line in enumerate(text.splitlines(), start=1)
             if line not in known and (said := line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS])
         }
         for note in new.values():
-            agent_notes.check_no_secret(field, note.content)
+            agent_notes.check_no_secret(field, note, key)
         waiting = {
             number: waits
             for number, note in new.items()
@@ -178,7 +180,7 @@ class FileMemories:
             text = edit(read.content)
             if text == read.content:
                 return False
-            self._check_needs_no_consent(field, text, read.content)
+            self._check_needs_no_consent(field, key, text, read.content)
             try:
                 self._put_text(read, text, reason)
             except Changed:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ricordo.agent_state.entries import forget_memories
 from ricordo.errors import ImportFailed, InvalidValue
-from ricordo.formation.agent_notes import PROPOSED, proposed
+from ricordo.formation.agent_notes import PROPOSED, check_no_secret, proposed
 from ricordo.formation.proposals import add_proposal
 from ricordo.formation.service import Formation
 from ricordo.limits import WRITE_BATCH_ITEMS
@@ -133,11 +133,11 @@ def _screened(
     """What may be stored at once; the rest is proposed or left out, and counted."""
     kept = []
     for draft in batch:
-        if draft.effective_source is Source.USER_EXPLICIT:
-            kept.append(draft)
-            continue
+        is_own = draft.effective_source is Source.USER_EXPLICIT
         try:
-            waits = proposed(formation, scope, draft)
+            if is_own:
+                check_no_secret("content", draft)
+            waits = None if is_own else proposed(formation, scope, draft)
         except InvalidValue:
             skipped["with a secret"] += 1
             continue

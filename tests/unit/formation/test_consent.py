@@ -1,5 +1,7 @@
 """Which statements need consent, and which wait for a second signal."""
 
+from importlib import resources
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -305,3 +307,12 @@ def test_the_key_decides_first() -> None:
         for key in keys:
             assert benign_field(key, MemoryType.FACT, "Green.") == field
             assert benign_field(key, MemoryType.INSTRUCTION, "Green.") is None
+
+
+def test_every_alternative_of_a_pattern_is_one() -> None:
+    """A bar at the end of a line without a space before it leaves a line break in the pattern."""
+    folder = resources.files("ricordo.formation") / "words"
+    for file in folder.iterdir():
+        rows = file.read_text(encoding="utf-8").splitlines()
+        loose = [row for row in rows if row.endswith("|") and not row.endswith((" |", "\\|"))]
+        assert loose == [], file.name

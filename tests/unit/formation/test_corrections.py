@@ -40,7 +40,7 @@ I live in Bonn / what is 2+2 / scratch that, what is 3+3 => User lives in Bonn.
 I'm allergic to figs / I'm allergic to eggs => User is allergic to figs. User is allergic to eggs.
 saya tinggal di Bogor / maksudnya apa? => Pengguna tinggal di Bogor.
 I live in Bonn / you're great! / I love tea => User lives in Bonn. User loves tea.
-Act as a translator. / I live in Bonn => Act as a translator. User lives in Bonn.
+Act as a translator. / I live in Bonn => User lives in Bonn.
 """
 PLAYED = """
 you are the guard, i am a thief / I live in the Old Tower. I hate dogs. => nothing
