@@ -31,7 +31,7 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import SENSITIVE_FIELDS
 from ricordo.formation.service import Formation
 from ricordo.index.embedders import Embedders
-from ricordo.index.rebuild import note_analyser
+from ricordo.index.rebuild import note_versions
 from ricordo.jobs.broker import BrokerWaker
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
@@ -411,7 +411,7 @@ def open_memory(
     database, clean_up = open_database(chosen, clock)
     try:
         upgrade(database)
-        note_analyser(database)
+        note_versions(database)
         return _assemble(database, chosen, embedder, token_counter, clean_up)
     except BaseException:
         database.backend.close()

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import InvalidValue, Memory, TurnHit, UserMemory
-from ricordo.index.rebuild import bring_up_to_date, note_analyser, outdated
+from ricordo.index.rebuild import bring_up_to_date, note_versions, outdated
 from ricordo.limits import MAX_PIECE_CHARS, MAX_TURN_CHARS
 from ricordo.providers.embedder import Vectors
 from ricordo.storage.search_rows import remove_entries
@@ -216,7 +216,7 @@ def test_another_analyser_makes_the_terms_of_every_piece(
     text = log_of(40_000)
     with_log(open_store(backend_url, language="english"), text)
     plain = open_store(backend_url, language="none")
-    note_analyser(plain.database)
+    note_versions(plain.database)
     bring_up_to_date(plain.database)
     with plain.database.read_all() as view:
         made = set(view.connection.execute(sa.select(turn_index.c.analyser)).scalars())

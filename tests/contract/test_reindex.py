@@ -15,7 +15,7 @@ from ricordo import Conflict, Memory
 from ricordo.index.rebuild import (
     REINDEX_JOB,
     bring_up_to_date,
-    note_analyser,
+    note_versions,
     outdated,
     run_reindex_job,
 )
@@ -43,7 +43,7 @@ with open_memory(sys.argv[1], run_jobs=False, language="none") as memory:
 
 def opened(open_store: OpenStore, url: str, language: str) -> Memory:
     memory = open_store(url, language=language)
-    note_analyser(memory.database)  # as opening does; a second time it does nothing
+    note_versions(memory.database)  # as opening does; a second time it does nothing
     return memory
 
 
@@ -81,7 +81,7 @@ def test_another_language_makes_the_terms_anew(backend_url: str, open_store: Ope
     assert (queued(plain), outdated(plain.database)) == (["queued"], 5)
     (job,) = (job for job in plain.jobs() if job.kind == REINDEX_JOB)
     with pytest.raises(Conflict, match="this process has 1/english"):
-        run_reindex_job(english.database, job.payload)
+        run_reindex_job(english.database, english.recall.embedders, job.payload)
     assert search_finds(plain, "nothing of the kind") == []
     plain.run_jobs()
     assert (queued(plain), outdated(plain.database)) == (["done"], 0)
@@ -90,7 +90,7 @@ def test_another_language_makes_the_terms_anew(backend_url: str, open_store: Ope
     assert {"horses", "running"} <= set(terms(plain)["item", 1][1].split())
     assert search_finds(plain, "running horses") == [1]
     assert len(plain.user("ben").search_turns("running")) == 1
-    assert not note_analyser(plain.database)
+    assert not note_versions(plain.database)
     for name in ("ana", "ben"):
         plain.erase_user(name)
     # A store with nothing in it has nothing to be made anew.
@@ -106,11 +106,33 @@ def test_a_store_from_before_there_was_search(backend_url: str, open_store: Open
         writing.connection.execute(sa.delete(store).where(store.c.name == "analyser"))
     assert search_finds(memory, "fact") == []
     assert outdated(memory.database) == 3
-    assert note_analyser(memory.database)
+    assert note_versions(memory.database)
     memory.run_jobs()
     memory.run_jobs()
     assert sorted(search_finds(memory, "fact")) == ids
     assert ana.embedding_status().ready == 3
+
+
+def test_vectors_of_an_older_shipped_model_are_made_anew(
+    backend_url: str, open_store: OpenStore
+) -> None:
+    memory = opened(open_store, backend_url, "english")
+    ana = memory.user("ana")
+    ana.add("Prefers tea")
+    ana.observe([{"role": "user", "content": "The kettle boils"}], thread="t1")
+    with memory.database.write("ana") as writing:
+        for kind in INDEXED:
+            older = sa.update(kind.index).where(kind.index.c.vector.is_not(None))
+            writing.connection.execute(older.values(model="ricordo-minilm@00000000"))
+        note = sa.update(store).where(store.c.name == "shipped model")
+        writing.connection.execute(note.values(text="ricordo-minilm@00000000"))
+    assert ana.embedding_status().stale == 2
+    assert note_versions(memory.database)
+    assert not note_versions(memory.database)
+    memory.run_jobs()
+    status = ana.embedding_status()
+    assert (status.ready, status.stale, status.pending) == (2, 0, 0)
+    assert ana.search("what to drink, a hot beverage")[0].signals.semantic is not None
 
 
 @pytest.mark.chaos
@@ -144,10 +166,10 @@ def test_a_store_that_cannot_be_written_is_opened_all_the_same(
     with contextlib.closing(sqlite3.connect(sqlite_url, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         memory = open_store(sqlite_url, language="none", busy_timeout_seconds=0.1)
-        assert not note_analyser(memory.database)
+        assert not note_versions(memory.database)
         assert len(memory.user("ana").list()) == 1
         holder.execute("ROLLBACK")
-    assert note_analyser(memory.database)
+    assert note_versions(memory.database)
     assert queued(memory) == ["queued"]
 
 

@@ -1,7 +1,7 @@
 """Rebuilds a user's vectors, and the terms of the whole store."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import Any, Final
@@ -22,6 +22,7 @@ from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, VectorState
 from ricordo.providers.embedding_choice import NONE, EmbeddingChoice, effective
+from ricordo.providers.local_embedder import SHIPPED, SHIPPED_NAME
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.items import find_items, searchable_item
 from ricordo.storage.jobs import put_job
@@ -60,16 +61,17 @@ STORE_DEFAULT: Final = "default"
 
 _TRY_SECONDS: Final = 5.0
 
-# Each row records the analyser of its terms, so that the work can be resumed. The store records the
-# last analyser, so that opening need not scan the rows.
+# Each row records the analyser of its terms and the model of its vector, so that the work can be
+# resumed. The store records the last ones, so that opening need not scan the rows.
 
 REINDEX_JOB: Final = "reindex"
-"""Kind of the job that rebuilds the terms of the whole store for the present analyser."""
+"""Kind of the job that rebuilds the terms of the whole store, and older vectors."""
 
 _BATCH: Final = 500
 _CHARS: Final = 1_000_000  # of a batch, about
 _USERS: Final = 100
 _NOTE: Final = "analyser"
+_SHIPPED_NOTE: Final = "shipped model"
 
 _keep_note: Final = sa.text(
     "INSERT INTO store (name, number, text) VALUES (:name, 0, :text)"
@@ -334,19 +336,21 @@ def _last_attempt(connection: sa.Connection, user_id: str) -> str | None:
     return found
 
 
-def note_analyser(database: Database) -> bool:
-    """On opening: queue a reindex if the analyser has changed; whether it has.
+def note_versions(database: Database) -> bool:
+    """On opening: queue a reindex if the analyser or the shipped model has made what is there in
+    another version; whether it has.
 
     If the store cannot be written now, the next opening does it.
     """
-    last = sa.select(store.c.text).where(store.c.name == _NOTE)
+    present = {_NOTE: database.analyser.fingerprint, _SHIPPED_NOTE: SHIPPED.identity()}
+    noted = sa.select(store.c.name, store.c.text).where(store.c.name.in_(present))
     with database.read_all() as view:
-        if view.connection.execute(last).scalar() == database.analyser.fingerprint:
+        if {row.name: row.text for row in view.connection.execute(noted)} == present:
             return False
     try:
-        return _queue_reindex(database)
+        return _queue_reindex(database, present)
     except StorageError as problem:  # searches work with the old terms
-        _log.warning("terms of another analyser stay as they are for now: %s", in_log(problem))
+        _log.warning("terms and vectors stay as they are for now: %s", in_log(problem))
         return False
 
 
@@ -373,8 +377,10 @@ def rebuild(database: Database) -> None:
         database.backend.search.rebuild(connection)
 
 
-def run_reindex_job(database: Database, payload: Mapping[str, Any], tick: Tick = silently) -> None:
-    """Run a reindex job.
+def run_reindex_job(
+    database: Database, embedders: Embedders, payload: Mapping[str, Any], tick: Tick = silently
+) -> None:
+    """Run a reindex job: make the terms, and have the vectors made that are of another model.
 
     Raises:
         Conflict: this process has another analyser; one with the right one has to do it.
@@ -386,6 +392,8 @@ def run_reindex_job(database: Database, payload: Mapping[str, Any], tick: Tick =
             f" this process has {database.analyser.fingerprint}"
         )
     reindex(database, tick)
+    for user_id in _users(database):
+        _renew_vectors(database, embedders, user_id)
 
 
 def outdated(database: Database) -> int:
@@ -401,29 +409,52 @@ def outdated(database: Database) -> int:
 def reindex(database: Database, tick: Tick = silently) -> int:
     """Rebuild missing and outdated terms; returns how many."""
     done = 0
-    last = ""
-    while True:
+    for user_id in _users(database):
+        for kind in INDEXED:
+            while made := _reindex_batch(database, kind, user_id):
+                done += made
+                tick(made)
+    return done
+
+
+def _users(database: Database) -> Iterator[str]:
+    users: Sequence[str] = [""]
+    while users:
         with database.read_all() as view:
-            users = list_users(view.connection, last, _USERS)
-        if not users:
-            return done
-        for user_id in users:
-            for kind in INDEXED:
-                while made := _reindex_batch(database, kind, user_id):
-                    done += made
-                    tick(made)
-        last = users[-1]
+            users = list_users(view.connection, users[-1], _USERS)
+        yield from users
 
 
 @retried
-def _queue_reindex(database: Database) -> bool:
-    fingerprint = database.analyser.fingerprint
+def _renew_vectors(database: Database, embedders: Embedders, user_id: str) -> None:
+    """Have a user's vectors made that are of another local model than the present one.
+
+    Those of a remote one cost money: the user or the operator asks for them.
+    """
+    with database.write(user_id) as writing:
+        chosen = embedders.chosen(writing.connection, user_id)
+        is_local = chosen.embedder is not None and chosen.embedder.is_local
+        if chosen.model is None or not is_local:
+            return
+        if count_missing(writing.connection, user_id, chosen.model):
+            backfill(writing, chosen.model)
+
+
+@retried
+def _queue_reindex(database: Database, present: Mapping[str, str]) -> bool:
+    fingerprint = present[_NOTE]
     with database.transaction() as connection:
         needed = any(
-            connection.execute(_outdated(kind, fingerprint, kind.source.c.id).limit(1)).first()
+            connection.execute(query.limit(1)).first()
             for kind in INDEXED
+            for query in (
+                _outdated(kind, fingerprint, kind.source.c.id),
+                _of_older_shipped(kind, present[_SHIPPED_NOTE]),
+            )
         )
-        connection.execute(_keep_note, {"name": _NOTE, "text": fingerprint})
+        connection.execute(
+            _keep_note, [{"name": name, "text": text} for name, text in present.items()]
+        )
         if needed:
             now = database.clock()
             job = NewJob(
@@ -487,6 +518,11 @@ def _outdated(kind: Indexed, fingerprint: str, *columns: Any) -> sa.Select[Any]:
         .select_from(kind.source.outerjoin(kind.index, kind.same_row()))
         .where(sa.or_(*found))
     )
+
+
+def _of_older_shipped(kind: Indexed, present: str) -> sa.Select[Any]:
+    is_shipped = kind.index.c.model.startswith(f"{SHIPPED_NAME}@", autoescape=True)
+    return sa.select(kind.index.c.id).where(is_shipped, kind.index.c.model != present)
 
 
 def _searchables(writing: WriteTransaction, ids: list[int]) -> list[Searchable]:

@@ -66,7 +66,8 @@ def standard_handlers(
             raise
 
     def reindex(run: JobContext) -> None:
-        run_reindex_job(database, run.job.payload, _progress(run, "texts indexed"))
+        tick = _progress(run, "texts indexed")
+        run_reindex_job(database, recall.embedders, run.job.payload, tick)
 
     def form(run: JobContext) -> None:
         wait_for_silence(database, formation.policy, run.job)
