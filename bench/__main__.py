@@ -13,6 +13,7 @@ from bench import (
     figures,
     growth,
     imports,
+    languages,
     load,
     pages,
     plain,
@@ -47,6 +48,7 @@ def main() -> None:
     cold.register(kinds)
     growth.register(kinds)
     imports.register(kinds)
+    languages.register(kinds)
     conversation.register(kinds)
     corrections.register(kinds)
     encryption.register(kinds)

@@ -1,7 +1,7 @@
 """Make the graph for processors with VNNI: python scripts/dynamic_model.py FOLDER CONVERSATIONS
 
-FOLDER has ``ricordo-minilm-int8.onnx`` and ``tokenizer.json`` and receives
-``ricordo-minilm-vnni.onnx``; CONVERSATIONS, ``training/ranker/data/friends.jsonl``, shows how large
+FOLDER has ``ricordo-multi-int8.onnx`` and ``tokenizer.json`` and receives
+``ricordo-multi-vnni.onnx``; CONVERSATIONS, ``training/ranker/data/friends.jsonl``, shows how large
 values get.
 
 The same weights, multiplied another way: whole columns of 8-bit weights with one scale for all
@@ -24,7 +24,7 @@ from onnx import helper, numpy_helper
 from tokenizers import Tokenizer
 
 CONTRIBUTED = "com.microsoft"
-SHIPPED, MADE = "ricordo-minilm-int8.onnx", "ricordo-minilm-vnni.onnx"
+SHIPPED, MADE = "ricordo-multi-int8.onnx", "ricordo-multi-vnni.onnx"
 PRODUCTS = 4  # of a layer: attention's inputs and output, the wide layer's two
 SMOOTHED = (0, 2)
 KEPT_LAYERS = 3

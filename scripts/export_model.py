@@ -1,7 +1,7 @@
-"""Build the shipped embedding model: python scripts/export_model.py WEIGHTS.zip OUTPUT_FOLDER
+"""Build the shipped embedding model: python scripts/export_model.py WEIGHTS TOKENIZER OUTPUT_FOLDER
 
-WEIGHTS.zip holds ``model.safetensors`` and ``tokenizer.json`` of ricordo-minilm, in any folder.
-OUTPUT_FOLDER receives ``ricordo-minilm-int8.onnx`` and ``tokenizer.json``; their SHA-256 are
+WEIGHTS and TOKENIZER are what ``training/multilingual`` has made of ricordo-multi.
+OUTPUT_FOLDER receives ``ricordo-multi-int8.onnx`` and ``tokenizer.json``; their SHA-256 are
 printed. The graph is written node by node: numpy and onnx are enough, and the bytes do not depend
 on the machine.
 
@@ -16,7 +16,6 @@ on the machine.
 import argparse
 import hashlib
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-WEIGHTS_SHA256 = "c169c69fc5e4f6d1a0e3036bde90aa797dd8b0c00a4cceebc4293be153b6e064"
+WEIGHTS_SHA256 = "40968ce45e9bbdd1a3333593bfc4097990a6bbee617c7ff45f1469d248b6b1f3"
 LAYERS, HEADS, WIDTH, MAX_TOKENS, BLOCK = 6, 12, 384, 256, 128
 CONTRIBUTED = "com.microsoft"  # onnxruntime's own operators, in every build of it
 
@@ -36,17 +35,18 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("weights", type=Path, help="zip with the trained weights")
+    arguments.add_argument("weights", type=Path, help="the trained weights, safetensors")
+    arguments.add_argument("tokenizer", type=Path, help="the tokenizer.json")
     arguments.add_argument("output", type=Path, help="folder for the two files")
     given = arguments.parse_args()
-    weights, tokenizer = read_archive(given.weights)
+    weights = given.weights.read_bytes()
     if hashlib.sha256(weights).hexdigest() != WEIGHTS_SHA256:
-        raise SystemExit("model.safetensors is not the expected ricordo-minilm")
+        raise SystemExit(f"{given.weights} is not the expected ricordo-multi")
     model = build(read_safetensors(weights))
     onnx.checker.check_model(model)
     results = {
-        "ricordo-minilm-int8.onnx": model.SerializeToString(deterministic=True),
-        "tokenizer.json": tokenizer_settings(tokenizer),
+        "ricordo-multi-int8.onnx": model.SerializeToString(deterministic=True),
+        "tokenizer.json": tokenizer_settings(given.tokenizer.read_bytes()),
     }
     given.output.mkdir(parents=True, exist_ok=True)
     for name, content in results.items():
@@ -54,21 +54,15 @@ def main() -> None:
         print(hashlib.sha256(content).hexdigest(), len(content), name)
 
 
-def read_archive(path: Path) -> tuple[bytes, bytes]:
-    """The weights and the tokenizer."""
-    with zipfile.ZipFile(path) as archive:
-        places = {Path(name).name: name for name in archive.namelist()}
-        return archive.read(places["model.safetensors"]), archive.read(places["tokenizer.json"])
-
-
 def read_safetensors(raw: bytes) -> Weights:
     """Eight bytes of header length, a JSON header, then the tensors: all that is needed of it."""
     start = 8 + int.from_bytes(raw[:8], "little")
     tensors = {}
     for name, entry in json.loads(raw[8:start]).items():
-        if entry.get("dtype") == "F32":
+        if entry.get("dtype") == "F16":
             begin, end = (start + offset for offset in entry["data_offsets"])
-            tensors[name] = np.frombuffer(raw[begin:end], "<f4").reshape(entry["shape"])
+            values = np.frombuffer(raw[begin:end], "<f2").astype(np.float32)
+            tensors[name] = values.reshape(entry["shape"])
     return tensors
 
 
@@ -206,7 +200,7 @@ def as_model(graph: Graph) -> onnx.ModelProto:
     outputs = [
         helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["batch", WIDTH])
     ]
-    made = helper.make_graph(graph.nodes, "ricordo-minilm", inputs, outputs, graph.constants)
+    made = helper.make_graph(graph.nodes, "ricordo-multi", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(CONTRIBUTED, 1)]
     model = helper.make_model(made, ir_version=8, opset_imports=opsets, producer_name="ricordo")
     helper.set_model_props(

@@ -68,6 +68,21 @@ def recall(figures: Figures) -> str:
             f"`confidence` tells {one['answerable']:,} questions with an answer from"
             f" {one['unanswerable']:,} without: AUROC {share(one['auroc'])}."
         )
+    sure = scores.get("calibration")
+    if sure is not None and sure["error"] is not None:
+        told.append(
+            f"How often the first result is right, by its `confidence`; the mean distance, the"
+            f" calibration error, is {share(sure['error'])}:"
+        )
+        told.append(
+            table(
+                ["confidence", "right", "questions"],
+                [
+                    [share(at["confidence"]), share(at["right"]), f"{at['questions']:,}"]
+                    for at in sure["curve"]
+                ],
+            )
+        )
     return "\n\n".join(told)
 
 

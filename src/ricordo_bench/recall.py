@@ -34,6 +34,7 @@ PLAIN: Final = "plain"
 STEPS: Final = ("names", "window", "actor", "date", "thread", "role", "learned")
 """In the order in which they are added; also what the setting ``ranking_off`` calls them."""
 _OBSERVED_AT_ONCE: Final = 500
+_ONE_OF: Final = 5
 _ROLES: Final = ("user", "assistant", None)
 _ROLE_OF_PEOPLE: Final = "user"  # where two people talk, neither is an assistant
 
@@ -98,6 +99,12 @@ class QuestionSet:
     @property
     def question_count(self) -> int:
         return sum(len(conversation.questions) for conversation in self.conversations)
+
+    def of_others(self, conversation: Conversation) -> Sequence[Question]:
+        """Some questions of the next conversation, about which this one says nothing."""
+        place = self.conversations.index(conversation)
+        following = self.conversations[(place + 1) % len(self.conversations)]
+        return () if following is conversation else following.questions[::_ONE_OF]
 
 
 def read_questions(path: Path) -> QuestionSet:
@@ -345,14 +352,35 @@ class Freshness(Record):
 class Abstaining(Record):
     """Whether ``confidence`` tells questions with an answer from those without.
 
-    ``auroc`` is 1 where it always does, 0.5 where it says nothing, None where the set does not
-    have both kinds. ``without_confidence`` is how many searches gave none; they are left out.
+    Those without are the set's own, and questions of other conversations. ``auroc`` is 1 where it
+    always does, 0.5 where it says nothing, None where there are not both kinds.
+    ``without_confidence`` is how many searches gave none; they are left out.
     """
 
     answerable: int
     unanswerable: int
     without_confidence: int
     auroc: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sureness(Record):
+    """Questions whose first result has about the same confidence, and how often it is right."""
+
+    questions: int
+    confidence: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration(Record):
+    """Whether a confidence of 0.7 is right seven times of ten, for questions with an answer.
+
+    ``error`` is the mean distance, None where no search gave a confidence.
+    """
+
+    error: float | None
+    curve: tuple[Sureness, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,13 +393,14 @@ class Scores(Record):
     without_evidence: int
     freshness: Freshness
     abstaining: Abstaining
+    calibration: Calibration
 
 
-def scored(outcomes: Collection[Outcome]) -> Scores:
+def scored(outcomes: Collection[Outcome], elsewhere: Collection[Outcome] = ()) -> Scores:
     """Put every outcome where it belongs.
 
-    Questions without evidence are only counted, and used to see whether a search knows that it
-    found nothing.
+    Questions without evidence are only counted, and used, with those of other conversations
+    (``elsewhere``), to see whether a search knows that it found nothing.
     """
     with_evidence = [one for one in outcomes if one.evidence]
     inside = [one for one in with_evidence if one.category not in APART]
@@ -381,7 +410,8 @@ def scored(outcomes: Collection[Outcome]) -> Scores:
         apart=_by_category([one for one in with_evidence if one.category in APART]),
         without_evidence=len(outcomes) - len(with_evidence),
         freshness=_freshness(outcomes),
-        abstaining=_abstaining(outcomes),
+        abstaining=_abstaining([*outcomes, *elsewhere]),
+        calibration=_calibration(inside),
     )
 
 
@@ -413,6 +443,26 @@ def _abstaining(outcomes: Collection[Outcome]) -> Abstaining:
         without_confidence=considered - len(answerable) - len(unanswerable),
         auroc=auroc(answerable, unanswerable),
     )
+
+
+def _calibration(outcomes: Collection[Outcome]) -> Calibration:
+    sure = [
+        (one.confidence, recall_at(one.ranked, one.evidence, 1) > 0)
+        for one in outcomes
+        if one.confidence is not None
+    ]
+    by_tenth = groupby(sorted(sure), key=lambda one: min(int(one[0] * 10), 9))
+    tenths = [list(alike) for _, alike in by_tenth]
+    curve = tuple(
+        Sureness(
+            questions=len(alike),
+            confidence=fmean(confidence for confidence, _ in alike),
+            right=fmean(is_right for _, is_right in alike),
+        )
+        for alike in tenths
+    )
+    distances = (abs(one.confidence - one.right) * one.questions for one in curve)
+    return Calibration(error=sum(distances) / len(sure) if sure else None, curve=curve)
 
 
 def _is_answerable(outcome: Outcome) -> bool:
@@ -503,6 +553,7 @@ def measure_recall(
         StorageError: the store cannot be opened.
     """
     outcomes: list[Outcome] = []
+    elsewhere: list[Outcome] = []
     embedding_ms: list[float] = []
     searching_ms: list[float] = []
     degraded = 0
@@ -529,6 +580,9 @@ def measure_recall(
                     )
                 )
                 progress(len(outcomes), questions.question_count)
+            for question in questions.of_others(conversation):
+                sure = user.search_turns(question.text, limit=1).confidence
+                elsewhere.append(Outcome(ABSTENTION, (), (), confidence=sure))
     return RecallReport(
         set_name=questions.name,
         embedder=embedder,
@@ -536,7 +590,7 @@ def measure_recall(
         turns=questions.turn_count,
         questions=questions.question_count,
         degraded=degraded,
-        scores=scored(outcomes),
+        scores=scored(outcomes, elsewhere),
         embedding=latency(embedding_ms),
         searching=latency(searching_ms),
     )

@@ -90,6 +90,13 @@ def test_what_counts_for_what() -> None:
     assert abstaining.without_confidence == 1
     # Of 4 x 3 pairs only 0.6 against 0.7 stands the wrong way round.
     assert abstaining.auroc == pytest.approx(11 / 12)
+    sure = [(one.questions, one.confidence, one.right) for one in found.calibration.curve]
+    assert sure == [(1, 0.6, 0.0), (2, 0.8, 0.5), (1, 0.9, 1.0)]
+    assert found.calibration.error == pytest.approx((0.6 + 2 * 0.3 + 0.1) / 4)
+    others = [Outcome("abstention", (), (), confidence=0.7)]
+    assert scored(outcomes[:2]).abstaining.auroc is None
+    assert scored(outcomes[:2], others).abstaining.auroc == 0.5
+    assert scored([]).calibration.error is None
 
 
 def test_percentiles_by_hand() -> None:

@@ -68,7 +68,7 @@ def test_each_question_is_asked_once_of_its_own_user(backend_url: str, tmp_path:
     assert list(scores.apart) == ["adversarial"]
     assert scores.without_evidence == 2
     assert scores.freshness.questions == 1
-    assert (scores.abstaining.answerable, scores.abstaining.unanswerable) == (3, 2)
+    assert (scores.abstaining.answerable, scores.abstaining.unanswerable) == (3, 4)
 
 
 def test_the_ladder_adds_one_step_at_a_time(sqlite_url: str, questions: QuestionSet) -> None:
@@ -121,7 +121,7 @@ def test_searching_starts_when_a_remote_embedder_has_made_all_vectors(
             patch.delenv(f"RICORDO_EMBEDDING_{name}")
         observe_all(sqlite_url, questions)
         report = measure_recall(sqlite_url, questions)
-    assert report.embedder.startswith("local ricordo-minilm")
+    assert report.embedder.startswith("local ricordo-multi")
     assert report.degraded == 0
 
 

@@ -123,7 +123,9 @@ def test_vectors_of_an_older_shipped_model_are_made_anew(
     with memory.database.write("ana") as writing:
         for kind in INDEXED:
             older = sa.update(kind.index).where(kind.index.c.vector.is_not(None))
-            writing.connection.execute(older.values(model="ricordo-minilm@00000000"))
+            writing.connection.execute(
+                older.values(provider="local", model="ricordo-minilm@00000000")
+            )
         note = sa.update(store).where(store.c.name == "shipped model")
         writing.connection.execute(note.values(text="ricordo-minilm@00000000"))
     assert ana.embedding_status().stale == 2

@@ -17,9 +17,9 @@ from ricordo import (
 )
 from ricordo.storage.relations import add_relations
 from ricordo.storage.tables import relations
-from ricordo.testing import ManualClock, WordEmbedder
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
-from tests.support.searching import WIDTH, Searching
+from tests.support.searching import Searching
 from tests.support.sharing import share
 
 pytestmark = [
@@ -55,20 +55,6 @@ def test_they_are_noted_at_add_above_the_least_similarity(searching: Searching) 
         ben = searching.open(**settings).user("ben")
         added = ben.add_many([f"{CHAIRS} summer", f"{CHAIRS} winter"])
         assert near(ben, added[0].id) == near(ben, added[1].id) == []
-
-
-def test_our_vectors_relate_what_our_model_can_tell_apart(searching: Searching) -> None:
-    ours = WordEmbedder(WIDTH)
-    ours.model = "ricordo-minilm"
-    indonesian = [f"Pengguna lebih suka naik kereta {name}" for name in ("pagi", "malam")]
-    ana = searching.open(embedder=ours).user("ana")
-    english = [one.id for one in ana.add_many([f"{CHAIRS} summer", f"{CHAIRS} winter"])]
-    foreign = [one.id for one in ana.add_many(indonesian)]
-    assert near(ana, english[0]) == english[1:]
-    assert near(ana, foreign[0]) == []
-    ben = searching.open().user("ben")
-    other = [one.id for one in ben.add_many(indonesian)]
-    assert near(ben, other[0]) == other[1:]
 
 
 def test_a_pair_is_kept_once_and_the_number_is_bounded(searching: Searching) -> None:

@@ -37,7 +37,7 @@ def _answered(body: dict[str, Any]) -> dict[str, Any] | str:
 
 def put_a_tokenizer(folder: Path) -> None:
     """The file of a model that a page counts tokens with."""
-    shipped = resources.files("ricordo.providers").joinpath("ricordo_minilm", "tokenizer.json")
+    shipped = resources.files("ricordo.providers").joinpath("ricordo_multi", "tokenizer.json")
     (folder / "tokenizer.json").write_bytes(shipped.read_bytes())
 
 

@@ -21,7 +21,7 @@ NEVER = re.compile(
 )
 LICENCES = {
     *("LICENSE", "NOTICE"),
-    "src/ricordo/providers/ricordo_minilm/LICENSE",
+    "src/ricordo/providers/ricordo_multi/LICENSE",
     "src/ricordo/web/static/htmx.LICENSE.txt",
 }
 
@@ -43,7 +43,7 @@ def test_the_wheel_has_the_two_packages_and_nothing_else(distribution: Distribut
     }
     assert packed == there  # also: the archive that it was built from lacks nothing
     for pattern in (  # what is no code as well
-        *("ricordo/py.typed", "ricordo/providers/ricordo_minilm/*.onnx", "ricordo/web/static/*.js"),
+        *("ricordo/py.typed", "ricordo/providers/ricordo_multi/*.onnx", "ricordo/web/static/*.js"),
         *("ricordo/formation/prompts/*.md", "ricordo/web/templates/*.html"),
     ):
         assert any(PurePosixPath(one).match(pattern) for one in packed), pattern

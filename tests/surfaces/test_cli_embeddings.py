@@ -100,7 +100,7 @@ def test_setting_a_provider_makes_the_vectors(
     filled = cli("backfill", "--json").json
     assert (filled["put_back"], filled["made"], filled["pending"]) == (0, 3, 0)
     back = cli("set", "--provider", "default", "--yes", "--later")
-    assert back.out.startswith("local ricordo-minilm")
+    assert back.out.startswith("local ricordo-multi")
     assert back.out.endswith(": 0 vectors are ready, 3 wait for a job.\n")
     dropped = cli("set", "--provider", "none", "--yes")
     assert dropped.out == "No vectors are made; search goes by words alone.\n"

@@ -1,28 +1,30 @@
 """python -m training.reranker.join SET OUT [CHECKED ...]: how both rankings join.
 
 A probability from the log-odds of the first ranking and what the second reading says, fitted to the
-best candidates of questions that were held back from its training. CHECKED are sets to print
-figures for.
+best candidates of questions that were held back from its training, and of a third as many that are
+asked of other people, which nothing answers. CHECKED are sets to print figures for.
 """
 
 import json
+import random
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 from training.reranker.lists import HELD, held
 
 from ricordo.model.filters import ItemFilter, TurnFilter
-from ricordo.recall.reranker import log_odds, reranker
+from ricordo.recall.reranker import Joining, circumstances, log_odds, reranker
 from ricordo.wiring import open_memory
-from ricordo_bench.recall import observe_all, read_questions, user_of
+from ricordo_bench.recall import _messages, read_questions
 
 _MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
 _BEST, _PATIENCE = 10, 60.0
+_ENDS = (15, 30, 1_000)  # also of stores that are still small
+_TOGETHER = 6
 
 
-def noted(search, user, text: str, wanted: set, names: dict, number: int) -> dict:
+def noted(search, user, text: str, wanted: set, names: dict) -> dict:
     """The best of one question: both rankings' scores, and which of them are evidence."""
     filters = TurnFilter() if search.kind == "turns" else ItemFilter()
     answer = search.find(user.scope.user_id, text, _BEST, filters)
@@ -34,87 +36,119 @@ def noted(search, user, text: str, wanted: set, names: dict, number: int) -> dic
         "first": np.array([one.score for one in best]),
         "said": said,
         "y": np.array([names[one.id] in wanted for one in best], float),
-        "count": number,
+        "count": len(wanted),
+        "documents": len(names),
     }
 
 
 def of_turns(path: Path, held: frozenset[str] | None) -> list[dict]:
-    questions, found = read_questions(path), []
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"{folder}/ricordo.db"
-        chosen = [one for one in questions.conversations if held is None or one.id in held]
-        observe_all(url, type(questions)(**{**vars_of(questions), "conversations": tuple(chosen)}))
-        with open_memory(url, run_jobs=False) as memory:
-            for one in chosen:
-                user = memory.user(user_of(one))
-                names = {}
-                for thread in user.threads(limit=100):
-                    cursor = None
-                    while True:
-                        page = user.turns(thread.thread_id, limit=100, cursor=cursor)
-                        names |= {turn.id: turn.message_id for turn in page}
-                        cursor = page.next_cursor
-                        if cursor is None:
-                            break
-                for asked in one.questions:
-                    if asked.category == "adversarial":
-                        continue
-                    wanted = set(asked.evidence)
-                    search = user.recall.turns
-                    found.append(noted(search, user, asked.text, wanted, names, len(wanted)))
+    """Of each conversation in a store of its own, and of those that were held back also of several
+    in one store: among more turns it is harder to be sure.
+    """
+    questions = read_questions(path)
+    chosen = [one for one in questions.conversations if held is None or one.id in held]
+    stores = [[one] for one in chosen]
+    if held is not None:
+        mixed = random.Random(8).sample(chosen, len(chosen))
+        stores += [mixed[start : start + _TOGETHER] for start in range(0, len(mixed), _TOGETHER)]
+    found = []
+    with open_memory(":memory:", run_jobs=False, formation=False) as memory:
+        for number, together in enumerate(stores):
+            user, names = memory.user(f"store{number}"), {}
+            for one in together:
+                for thread, messages in _messages(one):
+                    user.observe(messages, thread=f"{one.id} {thread}")
+                names |= {turn.id: (one.id, turn.message_id) for turn in turns_of(user, one)}
+            others = [asked for one in chosen if one not in together for asked in one.questions]
+            here = [(one, asked) for one in together for asked in one.questions]
+            strange = random.Random(number).sample(others, min(len(others), len(here) // 3))
+            for one, asked in (*here, *((None, asked) for asked in strange)):
+                has_answer = one is not None and asked.category != "adversarial"
+                wanted = {(one.id, name) for name in asked.evidence} if has_answer else set()
+                found.append(noted(user.recall.turns, user, asked.text, wanted, names))
     return found
 
 
-def vars_of(given) -> dict:
-    return {name: getattr(given, name) for name in given.__dataclass_fields__}
+def turns_of(user, conversation):
+    for thread in dict.fromkeys(turn.thread for turn in conversation.turns if turn.text):
+        cursor = None
+        while True:
+            page = user.turns(f"{conversation.id} {thread}", limit=100, cursor=cursor)
+            yield from page
+            cursor = page.next_cursor
+            if cursor is None:
+                break
 
 
 def of_memories() -> list[dict]:
     stores = [json.loads(line) for line in _MEMORIES.read_text(encoding="utf-8").splitlines()]
     found = []
     with open_memory(":memory:", run_jobs=False) as memory:
-        for number in HELD["memories"]:
-            user, store = memory.user(f"p{number}"), stores[number]
-            names = {one.id: place for place, one in enumerate(user.add_many(store["memories"]))}
-            for asked in store["questions"]:
-                wanted = set(asked["e"])
-                search = user.recall.memories
-                found.append(noted(search, user, asked["q"], wanted, names, len(wanted)))
+        for number, end in ((one, end) for one in HELD["memories"] for end in _ENDS):
+            user, store = memory.user(f"p{number}-{end}"), stores[number]
+            added = user.add_many(store["memories"][:end])
+            names = {one.id: place for place, one in enumerate(added)}
+            elsewhere = [
+                {**asked, "e": []}
+                for other in HELD["memories"]
+                if other != number
+                for asked in stores[other]["questions"]
+            ]
+            others = random.Random(number).sample(elsewhere, len(store["questions"]) // 3)
+            for asked in (*store["questions"], *others):
+                wanted = {place for place in asked["e"] if place < len(names)}
+                found.append(noted(user.recall.memories, user, asked["q"], wanted, names))
     return found
 
 
-def fitted(found: list[dict]) -> list[float]:
-    """A logistic regression by Newton's steps."""
-    x = np.concatenate(
-        [np.stack([log_odds(one["first"]), one["said"]], 1) for one in found if len(one["first"])]
+def fitted(found: list[dict]) -> Joining:
+    """First the order, then what the best and the others are worth at their distances."""
+    found = [one for one in found if len(one["first"])]
+    both = [
+        np.stack([log_odds(one["first"]), one["said"], np.ones(len(one["said"]))], 1)
+        for one in found
+    ]
+    y = [one["y"] for one in found]
+    order = regression(np.concatenate(both), np.concatenate(y))
+    worth = [given @ order for given in both]
+    tops = [int(one.argmax()) for one in worth]
+    far = [circumstances(one, given["documents"]) for one, given in zip(worth, found, strict=True)]
+    best = regression(
+        np.array([one[top] for one, top in zip(far, tops, strict=True)]),
+        np.array([one[top] for one, top in zip(y, tops, strict=True)]),
     )
-    x = np.concatenate([x, np.ones((len(x), 1))], 1)
-    y = np.concatenate([one["y"] for one in found])
-    weights = np.array([0.5, 0.1, 0.0])
+    rest = regression(
+        np.concatenate([np.delete(one, top, 0) for one, top in zip(far, tops, strict=True)]),
+        np.concatenate([np.delete(one, top) for one, top in zip(y, tops, strict=True)]),
+    )
+    return Joining(*(one.round(4).tolist() for one in (order, best, rest)))
+
+
+def regression(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A logistic one, by Newton's steps."""
+    weights = np.zeros(x.shape[1])
     for _ in range(60):
         guess = 1 / (1 + np.exp(-(x @ weights)))
-        bend = (x * (guess * (1 - guess))[:, None]).T @ x + np.eye(3)
+        bend = (x * (guess * (1 - guess))[:, None]).T @ x + np.eye(len(weights))
         step = np.linalg.solve(bend, x.T @ (guess - y))
         while loss(x @ (weights - step), y) > loss(x @ weights, y) and np.abs(step).max() > 1e-6:
             step = step / 2
         weights = weights - step
-    return [round(float(one), 4) for one in weights]
+    return weights
 
 
 def loss(evidence: np.ndarray, y: np.ndarray) -> float:
     return float((np.logaddexp(0, evidence) - y * evidence).sum())
 
 
-def figures(found: list[dict], weights: list[float]) -> str:
-    said, tops, right = [], [], []
+def figures(found: list[dict], joining: Joining) -> str:
+    said, tops, right, answered = [], [], [], []
     for one in found:
         if not len(one["first"]):
             continue
-        joined = 1 / (
-            1
-            + np.exp(-(weights[0] * log_odds(one["first"]) + weights[1] * one["said"] + weights[2]))
-        )
+        joined = joining.chances(one["first"], one["said"], one["documents"])
         tops.append(joined.max())
+        answered.append(one["count"] > 0)
         right.append(one["y"][joined.argmax()])
         if one["count"]:
             said.append([measures(one, scores) for scores in (one["first"], joined)])
@@ -124,7 +158,12 @@ def figures(found: list[dict], weights: list[float]) -> str:
         inside = (tops >= low) & (tops < low + 0.1)
         if inside.any():
             error += inside.mean() * abs(tops[inside].mean() - right[inside].mean())
-    return f"R@1 R@5 MRR {before} -> {after}, calibration error {error:.3f}"
+    has_answer = np.array(answered)
+    sure = (tops[has_answer][:, None] > tops[~has_answer][None]).mean() if len(tops) else 0.0
+    return (
+        f"R@1 R@5 MRR {before} -> {after}, calibration error {error:.3f},"
+        f" AUROC of nothing {sure:.3f} ({(~has_answer).sum()})"
+    )
 
 
 def measures(one: dict, scores: np.ndarray) -> tuple[float, float, float]:
@@ -141,7 +180,8 @@ def main() -> None:
         found = read()
         joining[kind] = fitted(found)
         print(kind, joining[kind], figures(found, joining[kind]), flush=True)
-    out.write_text(json.dumps(joining) + "\n", encoding="utf-8")
+    written = {kind: one._asdict() for kind, one in joining.items()}
+    out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     for path in checked:
         print(path, figures(of_turns(path, None), joining["turns"]))
 

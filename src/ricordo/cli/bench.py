@@ -314,6 +314,15 @@ def _apart_from_the_mean(scores: "Scores") -> Iterator[str]:
             f"Confidence tells {abstaining.answerable} answerable from"
             f" {abstaining.unanswerable} unanswerable questions: AUROC {abstaining.auroc:.3f}."
         )
+    if scores.calibration.error is not None:
+        curve = ", ".join(
+            f"{one.confidence:.2f} {one.right:.2f} ({one.questions})"
+            for one in scores.calibration.curve
+        )
+        yield (
+            f"Calibration error {scores.calibration.error:.3f}; confidence, how often right"
+            f" (questions): {curve}."
+        )
 
 
 def _ladder_table(rungs: "Sequence[Rung]") -> TableListing:

@@ -21,8 +21,8 @@ from ricordo.model.embedding import (
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, VectorState
-from ricordo.providers.embedding_choice import NONE, EmbeddingChoice, effective
-from ricordo.providers.local_embedder import SHIPPED, SHIPPED_NAME
+from ricordo.providers.embedding_choice import LOCAL, NONE, EmbeddingChoice, effective
+from ricordo.providers.local_embedder import SHIPPED
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.items import find_items, searchable_item
 from ricordo.storage.jobs import put_job
@@ -72,6 +72,7 @@ _CHARS: Final = 1_000_000  # of a batch, about
 _USERS: Final = 100
 _NOTE: Final = "analyser"
 _SHIPPED_NOTE: Final = "shipped model"
+_SHIPPED_ONES: Final = "ricordo-"  # how the names of all of them begin
 
 _keep_note: Final = sa.text(
     "INSERT INTO store (name, number, text) VALUES (:name, 0, :text)"
@@ -521,8 +522,9 @@ def _outdated(kind: Indexed, fingerprint: str, *columns: Any) -> sa.Select[Any]:
 
 
 def _of_older_shipped(kind: Indexed, present: str) -> sa.Select[Any]:
-    is_shipped = kind.index.c.model.startswith(f"{SHIPPED_NAME}@", autoescape=True)
-    return sa.select(kind.index.c.id).where(is_shipped, kind.index.c.model != present)
+    index = kind.index.c
+    is_shipped = sa.and_(index.provider == LOCAL, index.model.startswith(_SHIPPED_ONES))
+    return sa.select(index.id).where(is_shipped, index.model != present)
 
 
 def _searchables(writing: WriteTransaction, ids: list[int]) -> list[Searchable]:

@@ -12,7 +12,6 @@ from ricordo.limits import MAX_MENTIONS
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.item import Added
 from ricordo.model.vocabulary import Status
-from ricordo.recall.ranking import KNOWN_LANGUAGES, OUR_MODEL
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
 from ricordo.storage.items import active
 from ricordo.storage.relations import Pair, Relation, add_relations, remove_relations
@@ -20,15 +19,12 @@ from ricordo.storage.search_rows import text_hash, texts_with_vectors
 from ricordo.storage.sql import (
     Condition,
     Matrix,
-    PreparedStatement,
     Row,
-    Words,
     among,
     bound_list,
     matrix_of,
 )
 from ricordo.storage.tables import ITEMS, item_index, items
-from ricordo.text.languages import guess
 from ricordo.text.names import Entity, Names
 
 Near = list[tuple[int, float]]
@@ -53,14 +49,6 @@ _DATABASE_TEXTS: Final = 20
 
 _MOST_HAVING: Final = 10_000
 _DIGITS: Final = 6  # of a cosine: the last ones depend on how many are compared
-
-
-_contents: Final = PreparedStatement(
-    sa.select(items.c.id, items.c.content).where(
-        items.c.user_id == sa.bindparam("user_id", type_=Words),
-        among(items.c.id, bound_list("ids", sa.BigInteger())),
-    )
-)
 
 
 class Shared(NamedTuple):
@@ -116,10 +104,6 @@ class Relating:
         """Relate new memories (id, text hash) to their neighbours and each other."""
         new = {item_id: digest for item_id, digest in written if digest in known.by_hash}
         if not new or not self.per_memory or known.model is None:
-            return
-        told = comparable_ids(writing.connection, writing.user_id, known.model, new)
-        new = {item_id: digest for item_id, digest in new.items() if item_id in told}
-        if not new:
             return
         active = _active_among(writing, {one for found in near.values() for one, _ in found})
         ids = list(new)
@@ -231,19 +215,6 @@ class Relating:
                 )
             found.append([pair for pair in near if pair[1] >= self.link_min])
         return found
-
-
-def comparable_ids(
-    connection: sa.Connection, user_id: str, model: VectorModel, ids: Collection[int]
-) -> set[int]:
-    """Memories whose vectors tell what they are about.
-
-    Ours were learned from English: of another language all texts are about equally near.
-    """
-    if not model.model.startswith(OUR_MODEL):
-        return set(ids)
-    rows = _contents.run(connection, {"user_id": user_id, "ids": sorted(ids)})
-    return {row[0] for row in rows if guess(row[1]) in KNOWN_LANGUAGES}
 
 
 def _cosines(connection: sa.Connection, rows: Sequence[Any]) -> Matrix:

@@ -31,16 +31,16 @@ from ricordo.providers.timing import Deadline, Monotonic
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-SHIPPED_FOLDER: Final = Path(__file__).parent / "ricordo_minilm"
-SHIPPED_GRAPH: Final = "ricordo-minilm-int8.onnx"
-SHIPPED_FASTER_GRAPH: Final = "ricordo-minilm-vnni.onnx"
+SHIPPED_FOLDER: Final = Path(__file__).parent / "ricordo_multi"
+SHIPPED_GRAPH: Final = "ricordo-multi-int8.onnx"
+SHIPPED_FASTER_GRAPH: Final = "ricordo-multi-vnni.onnx"
 """The same weights for processors with VNNI; its word table is in the first file."""
-SHIPPED_NAME: Final = "ricordo-minilm"
+SHIPPED_NAME: Final = "ricordo-multi"
 SHIPPED_WIDTH: Final = 384
 SHIPPED_SHA256: Final = {
-    SHIPPED_GRAPH: "e4050eb48f9e1fdfcd32ed094e368149b72968bef86b9a81960c21115acb8fbb",
-    SHIPPED_FASTER_GRAPH: "d47bca96d29a158ee5ae5eab2c5d3509c81d71c6ae294fa45957abbf984c1eb8",
-    "tokenizer.json": "32d70b45ea2679485328eafb8a5a94dcc9fbaadaf0c92b7ca06fe5684a4b8389",
+    SHIPPED_GRAPH: "2eb149a009c70218c1b04832cfe8599eafb089e0d306b86a74efd2f8ee3aca60",
+    SHIPPED_FASTER_GRAPH: "1f53a13e1ae2e3c95a93036125eea44e43e83f3d7cc1d431e4388686af9be4c8",
+    "tokenizer.json": "c1776aad3e745c52d031e574d54fcaf1644d1c79b0c2e3b1d70ae474a7c214fc",
 }
 _DIGEST_CHARS: Final = 8
 

@@ -114,6 +114,8 @@ class Candidates:
     lacks_vectors: bool = False
     """Most of what is searched has no vector of this model yet."""
     ids: Sequence[int] = ()
+    documents: int = 0
+    """Among how many texts they were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,13 @@ class TermWeights:
     """What each term of a query is worth: the rarer, the more.
 
     ``weights`` are BM25's; ``shares`` are those of the query, 1 in total; ``rare`` are the exact
-    terms that occur in few texts.
+    terms that occur in few texts. ``documents`` is how many texts there are.
     """
 
     weights: Mapping[str, float]
     shares: Mapping[str, float]
     rare: Sequence[str]
+    documents: int = 0
 
     @classmethod
     def of(
@@ -149,6 +152,7 @@ class TermWeights:
             weights,
             _shares(question, meant, documents, frequency),
             rare if ranking.uses("exact") else [],
+            documents,
         )
 
 
@@ -282,6 +286,7 @@ class CandidateSource:
             weights=weights,
             lacks_vectors=cosines is not None and _lacks_vectors(indexes),
             ids=ids[rows].tolist(),
+            documents=len(ids),
         )
 
     def _words(self, user_index: UserIndex, weights: Mapping[str, float]) -> Scores:
@@ -394,6 +399,7 @@ class CandidateSource:
             weights={term: weight for term, weight in terms.weights.items() if term in seen},
             lacks_vectors=lacks_vectors and bool(ids),
             ids=ids,
+            documents=terms.documents,
         )
 
     def _nearest(

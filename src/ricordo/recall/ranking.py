@@ -183,9 +183,7 @@ class Scale:
 
 _OURS: Final = Scale(even=0.5, slope=10.0)
 _UNKNOWN: Final = Scale(even=0.6, slope=10.0)
-OUR_MODEL: Final = "ricordo-minilm"
-KNOWN_LANGUAGES: Final = ("en", None)
-"""What it can compare, or what may be that."""
+OUR_MODEL: Final = "ricordo-multi"
 
 COVERAGE_EVEN: Final = 0.8
 COVERAGE_SLOPE: Final = 6.0

@@ -7,6 +7,7 @@ recipe.
 
 import json
 import logging
+import math
 import time
 from collections.abc import Sequence
 from importlib import resources
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.providers.local_embedder import SHIPPED, session_of
+from ricordo.providers.local_embedder import session_of
 from ricordo.recall.ranking import Scores
 
 _log = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ _BATCH: Final = 5
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _LEAST: Final = 1e-4
 _THREADS: Final = 2
+_FARTHEST: Final = 4.0
+_FEWEST, _MOST = 10, 1_000  # texts, for how sure it can be
 
 
 def log_odds(chances: Scores) -> Scores:
@@ -41,6 +44,47 @@ class Line(NamedTuple):
 
     text: str
     before: str = ""
+
+
+class Joining(NamedTuple):
+    """How both rankings become one probability.
+
+    ``order`` weighs them. Who is first by it may only just be, and among many texts there is more
+    to confuse: so what the first and the others are worth (``best``, ``rest``) also depends on the
+    distance to the best of the others, and on the number of texts.
+    """
+
+    order: Sequence[float]
+    best: Sequence[float]
+    rest: Sequence[float]
+
+    def chances(self, first: Scores, said: Scores, documents: int) -> Scores:
+        worth = self.worth(first, said)
+        if not len(worth):
+            return worth
+        top = int(worth.argmax())
+        given = circumstances(worth, documents)
+        joined: Scores = 1 / (1 + np.exp(-(given @ np.array(self.rest))))
+        joined[top] = 1 / (1 + np.exp(-(given[top] @ np.array(self.best))))
+        capped: Scores = np.minimum(joined, joined[top])
+        return capped
+
+    def worth(self, first: Scores, said: Scores) -> Scores:
+        by_first, by_second, shift = self.order
+        worth: Scores = by_first * log_odds(first) + by_second * said + shift
+        return worth
+
+
+def circumstances(worth: Scores, documents: int) -> Scores:
+    """Of each result its worth, how far it is from the best of the others, among how many it is,
+    and one.
+    """
+    others = np.full(len(worth), worth.max())
+    top = int(worth.argmax())
+    others[top] = np.delete(worth, top).max(initial=worth[top] - _FARTHEST)
+    far = np.clip(worth - others, -_FARTHEST, _FARTHEST)
+    among = np.full(len(worth), math.log(min(max(documents, _FEWEST), _MOST) / _FEWEST))
+    return np.stack([worth, far, among, np.ones(len(worth))], 1)
 
 
 class Stance(NamedTuple):
@@ -60,25 +104,29 @@ class Reranker:
 
         folder = resources.files(__package__) / "reranker_model"
         self._session = session_of((folder / "reranker.onnx").read_bytes(), _THREADS)
-        self._joining: dict[str, list[float]] = json.loads(
-            (folder / "joining.json").read_text("utf-8")
-        )
-        self._tokenizer: Any = Tokenizer.from_file(str(SHIPPED.tokenizer))
+        joining = json.loads((folder / "joining.json").read_text("utf-8"))
+        self._joining = {kind: Joining(**numbers) for kind, numbers in joining.items()}
+        self._tokenizer: Any = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
         self._tokenizer.no_truncation()
 
     def chances(
-        self, kind: str, question: str, lines: Sequence[Line], first: Scores, seconds: float
+        self,
+        kind: str,
+        question: str,
+        lines: Sequence[Line],
+        first: Scores,
+        documents: int,
+        seconds: float,
     ) -> Scores | None:
-        """The probability of each line, from that of the first ranking and a second reading.
+        """The probability of each line, from that of the first ranking and a second reading, and
+        among how many texts they were found.
 
         None where the time does not suffice.
         """
         said = self.said(question, lines, seconds)
         if said is None:
             return None
-        by_first, by_second, shift = self._joining[kind]
-        joined: Scores = 1 / (1 + np.exp(-(by_first * log_odds(first) + by_second * said + shift)))
-        return joined
+        return self._joining[kind].chances(first, said, documents)
 
     def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores | None:
         """How much rather each line answers than not."""
@@ -137,11 +185,16 @@ def reranker() -> Reranker:
 
 
 def reread(
-    kind: str, question: str, lines: Sequence[Line], first: Scores, seconds: float
+    kind: str,
+    question: str,
+    lines: Sequence[Line],
+    first: Scores,
+    documents: int,
+    seconds: float,
 ) -> Scores | None:
     """See :meth:`Reranker.chances`; None also where it fails: the first order is good enough."""
     try:
-        return reranker().chances(kind, question, lines, first, seconds)
+        return reranker().chances(kind, question, lines, first, documents, seconds)
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
         _log.warning("the best results were not read again: %s", error)
         return None

@@ -23,7 +23,6 @@ from ricordo.recall.candidates import (
     SearchedRows,
 )
 from ricordo.recall.ranking import (
-    KNOWN_LANGUAGES,
     LEAST_LIKELY,
     OUR_MODEL,
     SCORE_DIGITS,
@@ -55,6 +54,7 @@ Wanted = TypeVar("Wanted")  # the filter
 Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
+_READ_AGAIN: Final = ("en", None)  # languages, or what may be one of them
 _WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
@@ -202,13 +202,11 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 
     def _is_likely(self, found: SearchAnswer[Found]) -> bool:
         """Whether an answer may be among them: something is near, has the words, or was learned to
-        be one. Of others' vectors, and of languages that ours does not know, we cannot tell.
+        be one. Of others' vectors we cannot tell.
         """
         question = found.question
         model = None if question is None else question.embedding.model
         if question is None or model is None or not model.model.startswith(OUR_MODEL):
-            return True
-        if guess(question.text) not in KNOWN_LANGUAGES:
             return True
         return any(
             one.confidence >= LEAST_LIKELY
@@ -256,7 +254,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             read = self._lines(view, user_id, question, best[:again], items) if again else []
             lines = [line._replace(text=asked.reworded(line.text)) for line in read]
         if lines:
-            best, items = self._reread(question, best, items, lines)
+            best, items = self._reread(question, best, items, lines, found.documents)
         kept = [
             place
             for place, one in enumerate(best)
@@ -272,7 +270,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 
     def _can_reread(self, question: Question, found: Candidates) -> bool:
         """The second reader knows English."""
-        return self._is_learned(question, found) and guess(question.text) in KNOWN_LANGUAGES
+        return self._is_learned(question, found) and guess(question.text) in _READ_AGAIN
 
     def _reread(
         self,
@@ -280,11 +278,12 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         best: Sequence[Ranked],
         items: Sequence[Found],
         lines: Sequence[Line],
+        documents: int,
     ) -> tuple[list[Ranked], list[Found]]:
         """In the order that the second reading gives to the first few; as they were, without."""
         first = np.array([one.score for one in best[: len(lines)]])
         seconds = self._ranking.rerank_ms / 1000
-        chances = reread(self.kind, question.text, lines, first, seconds)
+        chances = reread(self.kind, question.text, lines, first, documents, seconds)
         if chances is None:
             return list(best), list(items)
         chances = with_exact(chances, np.array([one.exact for one in best[: len(lines)]]))

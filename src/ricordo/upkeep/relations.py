@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.index.relations import Near, Nearest, Relating, comparable_ids
+from ricordo.index.relations import Near, Nearest, Relating
 from ricordo.model.job import Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
@@ -105,8 +105,7 @@ def _next_step(database: Database, recall: Recall, user_id: str, size: int) -> _
         after = upkeep_state(connection, user_id).related_after
         ids = compared.ids(connection, after, size)
         counts = relation_counts(connection, user_id, ids, view.now)
-        told = comparable_ids(connection, user_id, model, ids)
-        lacking = [one for one in ids if one in told and counts.get(one, 0) < relating.per_memory]
+        lacking = [one for one in ids if counts.get(one, 0) < relating.per_memory]
         found = _nearest(connection, compared, lacking, relating)
         stamp = index_position(connection, user_id).stamp
     return _Step(

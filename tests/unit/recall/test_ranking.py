@@ -61,7 +61,7 @@ def test_fused_scores_stay_within_0_and_1(
     assert both.max() <= 1 + 1e-9
 
 
-models = st.sampled_from([None, "ricordo-minilm", "something-else"])
+models = st.sampled_from([None, "ricordo-multi", "something-else"])
 cosines = st.none() | st.floats(-1, 1)
 shares = st.floats(0, 1)
 
@@ -79,11 +79,11 @@ def test_nearer_or_more_of_the_words_is_never_less_sure(
 
 @pytest.mark.requirement("recall.confidence")
 def test_either_hint_alone_can_convince() -> None:
-    assert confidence_of(0.95, 0.0, "ricordo-minilm") > 0.9
+    assert confidence_of(0.95, 0.0, "ricordo-multi") > 0.9
     assert confidence_of(None, 1.0, None) > 0.7
-    assert confidence_of(0.1, 1.0, "ricordo-minilm") > 0.7  # the words say so, whatever the cosine
+    assert confidence_of(0.1, 1.0, "ricordo-multi") > 0.7  # the words say so, whatever the cosine
     assert confidence_of(None, 0.0, None) == 0
-    assert confidence_of(0.1, 0.0, "ricordo-minilm") < 0.1
+    assert confidence_of(0.1, 0.0, "ricordo-multi") < 0.1
 
 
 def test_parts_are_turned_off_by_name() -> None:
