@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-WEIGHTS_SHA256 = "40968ce45e9bbdd1a3333593bfc4097990a6bbee617c7ff45f1469d248b6b1f3"
+WEIGHTS_SHA256 = "1ab272e8f8024d6f848cf53ded0e21a3cd98786ad0a7017d65856b95c9ba594a"
 LAYERS, HEADS, WIDTH, MAX_TOKENS, BLOCK = 6, 12, 384, 256, 128
 CONTRIBUTED = "com.microsoft"  # onnxruntime's own operators, in every build of it
 
