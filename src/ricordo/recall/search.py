@@ -253,7 +253,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             items = self._read(view, user_id, best)
             read = self._lines(view, user_id, question, best[:again], items) if again else []
             lines = [line._replace(text=asked.reworded(line.text)) for line in read]
-        if lines:
+        if lines and guess(lines[0].text) in _READ_AGAIN:
             best, items = self._reread(question, best, items, lines, found.documents)
         kept = [
             place
@@ -269,7 +269,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         )
 
     def _can_reread(self, question: Question, found: Candidates) -> bool:
-        """The second reader knows English."""
+        """The second reader knows English. What it reads is looked at later."""
         return self._is_learned(question, found) and guess(question.text) in _READ_AGAIN
 
     def _reread(

@@ -147,6 +147,8 @@ def test_other_languages_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> 
         ana = memory.user("ana")
         ana.add("Spielt seit drei Jahren Cello im Orchester der Stadt.")
         assert len(ana.search("Welches Instrument spielt sie im Orchester?")) == 1
+        (found,) = ana.search("Which instrument does she play in the orchestra?")
+        assert found.confidence > 0.1
 
 
 @pytest.mark.requirement("recall.nothing")
