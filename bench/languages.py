@@ -7,6 +7,7 @@ by the encoder alone; the folder has a file LANGUAGE.tsv for each (English, tab,
 
 import argparse
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from bench.options import Commands, add_json
+from ricordo import limits
+from ricordo.errors import ImportFailed
 from ricordo.providers.local_embedder import LocalEmbedder
+from ricordo.transfer.foreign_files import read_text
 from ricordo_bench.recall import (
     Conversation,
     Measures,
@@ -30,6 +34,7 @@ _SET: Final = Path(__file__).parent / "parallel_conversations.jsonl"
 LANGUAGES: Final = ("en", "id", "es", "de", "ja", "zh")
 _ENGLISH: Final = "en"
 _AT_ONCE: Final = 64
+_SUFFIX: Final = ".tsv"
 
 
 def in_language(language: str, asked_in: str) -> QuestionSet:
@@ -74,8 +79,34 @@ def found(language: str) -> dict[str, Measures]:
         }
 
 
-def top_1(path: Path) -> float:
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+def read_pairs(folder: Path) -> dict[str, list[list[str]]]:
+    """The English sentences and their translations, by language.
+
+    Raises:
+        ImportFailed: nothing there can be read, or a line is no pair; the message says where.
+    """
+    files = sorted(folder.glob(f"*{_SUFFIX}"))
+    if not files:
+        raise ImportFailed(f"{folder}: no {_SUFFIX} file in this folder")
+    return {file.stem: _pairs(file) for file in files}
+
+
+def _pairs(file: Path) -> list[list[str]]:
+    rows = []
+    lines = read_text(file, limits.MAX_IMPORT_FILE_BYTES).splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        row = line.split("\t")
+        if len(row) != 2 or not all(row):
+            raise ImportFailed(f"{file}, line {number}: expected two texts with a tab between them")
+        rows.append(row)
+    if not rows:
+        raise ImportFailed(f"{file}: no pair in it")
+    return rows
+
+
+def top_1(rows: Sequence[Sequence[str]]) -> float:
     embedder = LocalEmbedder()
     english, other = (
         np.concatenate(
@@ -90,11 +121,13 @@ def top_1(path: Path) -> float:
 
 
 def measure(pairs: Path | None) -> dict[str, Any]:
+    # First, so that a mistake in a file shows at once.
+    given = {} if pairs is None else read_pairs(pairs)
+    paired = {language: top_1(rows) for language, rows in given.items()}
     recall = {
         language: {asked_in: one.to_dict() for asked_in, one in found(language).items()}
         for language in LANGUAGES
     }
-    paired = {} if pairs is None else {one.stem: top_1(one) for one in sorted(pairs.glob("*.tsv"))}
     return {"recall": recall, "pairs": paired}
 
 

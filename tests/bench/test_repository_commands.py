@@ -268,6 +268,17 @@ def test_what_conversations_end_as_a_command(tmp_path: Path) -> None:
     assert bench("ends", "--path", tmp_path / "none").stderr.startswith("error: ")
 
 
+def test_pairs_that_are_none_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    pairs = ("languages", "--pairs", tmp_path)
+    assert bench(*pairs).stderr == f"error: {tmp_path}: no .tsv file in this folder\n"
+    de = tmp_path / "de.tsv"
+    de.write_text("\n", encoding="utf-8")
+    assert bench(*pairs).stderr == f"error: {de}: no pair in it\n"
+    de.write_text("Good morning\tGuten Morgen\nGood night\n", encoding="utf-8")
+    told = f"error: {de}, line 2: expected two texts with a tab between them\n"
+    assert bench(*pairs).stderr == told
+
+
 @pytest.mark.requirement("security.secrets")
 def test_the_attack_over_a_path_as_a_command() -> None:
     found = measured("attack", "paths", "--attempts", 9, "--path", "conversation")

@@ -137,6 +137,19 @@ def test_vectors_of_an_older_shipped_model_are_made_anew(
     assert ana.search("what to drink, a hot beverage")[0].signals.semantic is not None
 
 
+def test_vectors_that_are_there_wait_for_no_writer(
+    sqlite_url: str, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_store(sqlite_url, busy_timeout_seconds=0.1)
+    memory.user("ana").add("Prefers tea")
+    memory.run_jobs()
+    monkeypatch.setattr("ricordo.index.rebuild.reindex", lambda *_: 0)  # of terms
+    with contextlib.closing(sqlite3.connect(sqlite_url, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        run_reindex_job(memory.database, memory.recall.embedders, {})
+        holder.execute("ROLLBACK")
+
+
 @pytest.mark.chaos
 def test_one_that_is_killed_goes_on(
     backend_url: str, open_store: OpenStore, clock: ManualClock

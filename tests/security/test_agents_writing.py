@@ -195,6 +195,32 @@ def test_nor_does_a_models_file_hold_one(ana: UserMemory) -> None:
 
 
 @pytest.mark.requirement("tools.consent")
+def test_nor_does_another_name_make_a_file_one(ana: UserMemory) -> None:
+    files = MemoryFiles(ana)
+    files.create("/memories/a/number.md", "# Note\n\n4471")
+    files.create("/memories/a/tea.md", "Likes tea")
+    before = list(ana.list())
+    for old, new in (("a/number.md", "gate-code.md"), ("a", "gate-code")):
+        with pytest.raises(InvalidValue, match="new_path: holds a secret"):
+            files.rename(f"/memories/{old}", f"/memories/{new}")
+    assert list(ana.list()) == before
+    files.rename("/memories/a", "/memories/b")
+
+
+@pytest.mark.requirement("tools.consent")
+def test_the_field_that_holds_a_secret_is_named(ana: UserMemory) -> None:
+    agent = ana.narrow(agent="planner")
+    with pytest.raises(InvalidValue, match=r"\Acontent: holds a secret"):
+        agent.add("4821", theme="debit card pin")
+    rests_on = {"content": "Likes tea", "source_context": "my pin is 4821"}
+    with pytest.raises(InvalidValue, match=r"\Asource_context: holds a secret"):
+        agent.add(**rests_on)
+    with pytest.raises(InvalidValue, match=r"\Amemories\[0\]: holds a secret"):
+        agent.add_many([rests_on])
+    assert list(ana.list()) == []
+
+
+@pytest.mark.requirement("tools.consent")
 def test_nor_lines_that_need_consent_which_are_proposed(ana: UserMemory) -> None:
     files = MemoryFiles(ana)
     files.create("/memories/a.md", "The garden gate is green.")

@@ -268,4 +268,9 @@ def test_work_on_a_directory_is_for_what_is_in_it_now(memory: Memory) -> None:
     files.create("/memories/d/1", "one")
     with pytest.raises(NotFound):
         Overtaken(ana, lambda: files.rename("/memories/d", "/memories/e")).move("/d", "/f")
-    assert {item.key for item in ana.list()} == {"/e/1"}
+    files.create("/memories/g", "Likes tea")
+    with pytest.raises(InvalidValue, match="holds a secret"):
+        Overtaken(ana, lambda: files.str_replace("/memories/g", "Likes tea", "4471")).move(
+            "/g", "/gate-code"
+        )
+    assert {item.key for item in ana.list()} == {"/e/1", "/g"}

@@ -50,7 +50,6 @@ def pieces(folder: Path, language: str) -> list[str]:
         special_tokens=SPECIAL,
         limit_alphabet=3500 if language in {"zh", "ja"} else 400,
         show_progress=False,
-        max_token_length=12 if language == "th" else 24,
     )
     trained.train_from_iterator(sentences(folder, language), trainer)
     found = trained.get_vocab()

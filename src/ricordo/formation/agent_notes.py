@@ -20,6 +20,10 @@ from ricordo.text.normalise import content_hash
 
 PROPOSED: Final = "proposed"
 TURNED_DOWN: Final = "turned_down"
+_HOLDS: Final = (
+    "holds a secret, such as a password, a code, a key or a card number, which is not stored"
+    " unasked. Leave it out"
+)
 _WAITS: Final = "It waits for the user's consent; do not treat it as known."
 _REFUSED: Final = "The user has turned it down before; do not ask again."
 
@@ -29,13 +33,10 @@ def check_no_secret(field: str, draft: NewMemory, file: str | None = None) -> No
     InvalidValue: its text, what it rests on, or the text under one of its names is a secret.
     """
     context = draft.source_context
-    names = (*draft.names, context, file)
-    if holds_secret(draft.content, *names) or (context and holds_secret(context)):
-        raise InvalidValue(
-            field,
-            "holds a secret, such as a password, a code, a key or a card number, which is not"
-            " stored unasked. Leave it out",
-        )
+    if context and holds_secret(context):
+        raise InvalidValue("source_context" if field == "content" else field, _HOLDS)
+    if holds_secret(draft.content, *draft.names, context, file):
+        raise InvalidValue(field, _HOLDS)
 
 
 def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -> None:

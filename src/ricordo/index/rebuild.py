@@ -432,13 +432,24 @@ def _renew_vectors(database: Database, embedders: Embedders, user_id: str) -> No
 
     Those of a remote one cost money: the user or the operator asks for them.
     """
-    with database.write(user_id) as writing:
-        chosen = embedders.chosen(writing.connection, user_id)
-        is_local = chosen.embedder is not None and chosen.embedder.is_local
-        if chosen.model is None or not is_local:
+    with database.read(user_id) as view:
+        if _local_to_renew(embedders, view.connection, user_id) is None:
             return
-        if count_missing(writing.connection, user_id, chosen.model):
-            backfill(writing, chosen.model)
+    with database.write(user_id) as writing:
+        model = _local_to_renew(embedders, writing.connection, user_id)
+        if model is not None:
+            backfill(writing, model)
+
+
+def _local_to_renew(
+    embedders: Embedders, connection: sa.Connection, user_id: str
+) -> VectorModel | None:
+    """A user's local model, if vectors of it are missing."""
+    chosen = embedders.chosen(connection, user_id)
+    is_local = chosen.embedder is not None and chosen.embedder.is_local
+    if chosen.model is None or not is_local:
+        return None
+    return chosen.model if count_missing(connection, user_id, chosen.model) else None
 
 
 @retried

@@ -2,8 +2,9 @@
 (``memory_20250818``)."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -60,6 +61,7 @@ FILES_THEME: Final = "memory-files"
 FILE_TAG: Final = "file"
 _AROUND_LINE: Final = " \t#>*-"
 _AFTER_SLASH: Final = chr(ord("/") + 1)
+_noted: Final = partial(NewMemory, theme=FILES_THEME, source=Source.TOOL_CALL)
 
 View = ReadTransaction | WriteTransaction
 _NEED_NO_HINT: Final = (InvalidInput, NotFound, Conflict)
@@ -144,15 +146,9 @@ class FileMemories:
         Raises:
             InvalidValue: which line it is, and what it holds.
         """
-        noted = partial(NewMemory, theme=FILES_THEME, source=Source.TOOL_CALL)
         if has_secret(text):  # of several lines, too
-            agent_notes.check_no_secret(field, noted(content=text), key)
-        known = {*before.splitlines()}
-        new = {
-            number: noted(content=said)
-            for number, line in enumerate(text.splitlines(), start=1)
-            if line not in known and (said := line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS])
-        }
+            agent_notes.check_no_secret(field, _noted(content=text), key)
+        new = _notes(text, {*before.splitlines()})
         for note in new.values():
             agent_notes.check_no_secret(field, note, key)
         waiting = {
@@ -194,14 +190,22 @@ class FileMemories:
         Raises:
             NotFound: there is no such file or directory.
             Occupied: the new path exists, or leads through a file.
-            InvalidValue: a path gets too long, or a directory would contain itself.
+            InvalidValue: a path gets too long or tells that a line is a secret, or a directory
+                would contain itself.
             Conflict: others kept changing them.
         """
         if new_key == key or new_key.startswith(f"{key}/"):
             raise InvalidValue("new_path", f"{shown(new_key)} is or is in {shown(key)} itself")
 
+        def renamed(item: Item) -> str:
+            return f"{new_key}{(item.key or '').removeprefix(key)}"
+
+        def screen(item: Item) -> None:
+            for note in _notes(item.content).values():
+                agent_notes.check_no_secret("new_path", note, renamed(item))
+
         def rename(writing: WriteTransaction, item: Item) -> None:
-            moved = f"{new_key}{(item.key or '').removeprefix(key)}"
+            moved = renamed(item)
             if len(moved) > MAX_KEY_CHARS:
                 raise InvalidValue(
                     "new_path", f"{shown(moved)} would be too long; take a shorter name"
@@ -209,7 +213,7 @@ class FileMemories:
             draft = NewMemory(content=item.content, theme=FILES_THEME, key=moved)
             additions.update_keyed(writing, self._scope, item, draft, "rename")
 
-        self._each(key, rename, lambda writing: self._check_free(writing, new_key))
+        self._each(key, rename, lambda writing: self._check_free(writing, new_key), screen)
 
     def remove(self, key: str) -> int:
         """Forget a file, or all files of a directory; returns how many.
@@ -229,12 +233,15 @@ class FileMemories:
         key: str,
         work: Callable[[WriteTransaction, Item], None],
         check: Callable[[WriteTransaction], None],
+        screen: Callable[[Item], None] = lambda _item: None,
     ) -> int:
         for _ in range(MAX_FILE_RETRIES):
             file, inside = self.look(key)
             concerned = inside if file is None else [file]
             if not concerned:
                 raise missing(key)
+            for item in concerned:
+                screen(item)
             try:
                 self._work_on(key, concerned, work, check)
             except Changed:
@@ -255,7 +262,7 @@ class FileMemories:
         with self.database.write(self._scope.user_id, touching=touching) as writing:
             file = self._file(writing, key)
             present = self._files_in(writing, key) if file is None else [file]
-            if [item.id for item in present] != touching:
+            if _versions(present) != _versions(read):
                 raise Changed(touching[0])
             check(writing)
             for item in present:
@@ -342,6 +349,19 @@ class FileMemories:
             items.c.key.is_not(None),
             not_expired(view.now),
         )
+
+
+def _notes(text: str, known: Container[str] = ()) -> dict[int, NewMemory]:
+    """What the lines say, by their numbers, without those that are known."""
+    return {
+        number: _noted(content=said)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line not in known and (said := line.strip(_AROUND_LINE)[:MAX_CONTENT_CHARS])
+    }
+
+
+def _versions(files: Iterable[Item]) -> list[tuple[int, datetime]]:
+    return [(item.id, item.updated_at) for item in files]
 
 
 def missing(key: str) -> NotFound:
