@@ -224,3 +224,14 @@ def test_a_rare_identifier_comes_first(searching: Searching) -> None:
         for question in (serial, f"which device has the serial number {serial.upper()}?"):
             assert serial in ana.search(question, limit=1)[0].content_snippet
             assert serial in ana.search_turns(question, limit=1)[0].content_snippet
+
+
+def test_a_sentence_without_spaces_is_no_word_to_match_exactly(searching: Searching) -> None:
+    """Its common syllables would go before all meaning."""
+    ana = searching.open().user("ana")
+    ana.add_many(
+        ["妹は大阪の病院で看護師として働いている。", "昨日の会議で何をしたかを議事録に書いた。"]
+    )
+    for query, is_word in (("妹の仕事は何をしていますか？", False), ("看護師", True)):
+        explained = [hit.explanation or {} for hit in ana.search(query, threshold=0, explain=True)]
+        assert any(one["exact"] > 0 for one in explained) == is_word

@@ -33,7 +33,7 @@ from ricordo.storage.sql import Condition, Row, among, bound_list
 from ricordo.storage.tables import PIECES, TURNS, Indexed
 from ricordo.storage.threads import has_pieces, turns_of_pieces
 from ricordo.text.names import NOBODY, Asked
-from ricordo.text.normalise import is_identifier
+from ricordo.text.normalise import is_dense, is_identifier
 from ricordo.text.trigrams import similar_terms
 
 GUESSES_PER_TERM: Final = 3
@@ -43,6 +43,7 @@ NOT_COMPARED: Final = -np.inf
 
 _RARE_COUNT: Final = 5
 _RARE_SHARE: Final = 0.02
+_DENSE_WORD: Final = 6  # letters
 _SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
 _OVERSAMPLING: Final = 4
 """The database orders matches roughly; this many times more are scored exactly."""
@@ -72,8 +73,10 @@ class Question:
 
     @property
     def exact_terms(self) -> Sequence[str]:
-        """The terms to match exactly: identifiers, or the one word that the query is."""
-        is_word = len(self.text.split()) == 1
+        """The terms to match exactly: identifiers, or the one word that the query is. In scripts
+        without spaces a sentence is no word.
+        """
+        is_word = len(self.text.split()) == 1 and sum(map(is_dense, self.text)) <= _DENSE_WORD
         return self.terms if is_word else [*filter(is_identifier, self.terms)]
 
 
