@@ -63,6 +63,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RICORDO_UPKEEP", "0")
     # On a busy machine the model may take its time: a search must not go by words alone.
     monkeypatch.setenv("RICORDO_EMBEDDING_DEADLINE_SECONDS", "60")
+    monkeypatch.setenv("RICORDO_RERANK_MS", "60000")
     return home
 
 

@@ -150,17 +150,17 @@ class StoreSettings(BaseModel):
         " fuzzy, exact, learned.",
     )
     reranked: int = Field(
-        default=8,
+        default=24,
         ge=0,
         le=50,
-        description="How many of the best results a second model reads again, together with the"
-        " question; 0: none.",
+        description="How many of the best results a second model reads again at most, together"
+        " with the question; 0: none.",
     )
     rerank_ms: int = Field(
-        default=300,
+        default=60,
         ge=1,
         le=60_000,
-        description="Milliseconds after which the order without that reading is used.",
+        description="Milliseconds for that reading: what is not read by then stays behind.",
     )
     link_min: float = Field(
         default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-import torch
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
@@ -90,10 +89,8 @@ class Graph:
         parts = [
             self.const(self.weights[f"{layer}.LayerNorm.{part}"]) for part in ("weight", "bias")
         ]
-        if len(inputs) == 2:
-            kind = "SkipLayerNormalization"
-            return self.op(kind, *inputs, *parts, domain=CONTRIBUTED, epsilon=1e-12)
-        return self.op("LayerNormalization", *inputs, *parts, epsilon=1e-12)
+        total = inputs[0] if len(inputs) == 1 else self.op("Add", *inputs)  # faster than fused
+        return self.op("LayerNormalization", total, *parts, epsilon=1e-12)
 
 
 def _floats(name: str) -> onnx.ValueInfoProto:
@@ -238,13 +235,13 @@ def _stacked(
                 name = f"{stack}.{products // len(PRODUCTS)}.{part}"
                 found |= {f"{name}.weight": one, f"{name}.bias": bias}
             products += 1
-        elif node.op_type == "SkipLayerNormalization":
+        elif node.op_type == "LayerNormalization":
             name = f"{stack}.{norms // 2}.{('attention.output', 'output')[norms % 2]}.LayerNorm"
-            found |= {f"{name}.weight": known[node.input[2]], f"{name}.bias": known[node.input[3]]}
+            found |= {f"{name}.weight": known[node.input[1]], f"{name}.bias": known[node.input[2]]}
             norms += 1
         elif node.op_type == "MatMul":
             found[f"{head}.weight"] = known[node.input[1]].T
-        elif node.op_type == "Add":
+        elif node.op_type == "Add" and node.input[1] in known:
             found[f"{head}.bias"] = known[node.input[1]]
     return found
 
@@ -255,6 +252,8 @@ def read(shipped: Path, out: Path) -> None:
 
 
 def write(source: Path, shipped: Path, conversations: Path, vocabulary: Path, out: Path) -> None:
+    import torch
+
     old = onnx.load(shipped)
     learned = {
         name.removeprefix("bert."): value.float().numpy()

@@ -67,8 +67,8 @@ class Ranking:
     lexical_weight: float = 0.3
     candidates: int = 50
     off: frozenset[str] = field(default_factory=frozenset)
-    reranked: int = 8
-    rerank_ms: int = 300
+    reranked: int = 24
+    rerank_ms: int = 60
 
     @classmethod
     def parse(

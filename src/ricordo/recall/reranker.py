@@ -25,7 +25,7 @@ QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
 OLD_TOKENS: Final = 48
-_BATCH: Final = 5
+_BATCH: Final = 4
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _LEAST: Final = 1e-4
 _THREADS: Final = 2
@@ -117,31 +117,25 @@ class Reranker:
         first: Scores,
         documents: int,
         seconds: float,
-    ) -> Scores | None:
+    ) -> Scores:
         """The probability of each line, from that of the first ranking and a second reading, and
-        among how many texts they were found.
-
-        None where the time does not suffice.
+        among how many texts they were found; of as many lines as the time allows.
         """
         said = self.said(question, lines, seconds)
-        if said is None:
-            return None
-        return self._joining[kind].chances(first, said, documents)
+        return self._joining[kind].chances(first[: len(said)], said, documents)
 
-    def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores | None:
-        """How much rather each line answers than not."""
-        until = time.monotonic() + seconds
+    def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores:
+        """How much rather lines answer than not: the first few, and more while there is time."""
+        started = time.monotonic()
         asked = [_FIRST, *self._ids(question, QUESTION_TOKENS), _BETWEEN]
-        read = [self._line(line) for line in lines]
-        order = sorted(range(len(lines)), key=lambda place: len(read[place]))
-        said = np.empty(len(lines))
-        for start in range(0, len(order), _BATCH):
-            if time.monotonic() > until:
-                return None
-            places = order[start : start + _BATCH]
-            pairs = [(asked, read[place]) for place in places]
-            said[places] = self._run(pairs, compares=False)[:, 0]
-        return said
+        said: list[float] = []
+        while len(said) < len(lines):
+            spent = time.monotonic() - started
+            if said and spent * (1 + _BATCH / len(said)) > seconds:
+                break
+            batch = [(asked, self._line(one)) for one in lines[len(said) : len(said) + _BATCH]]
+            said += self._run(batch, compares=False)[:, 0].tolist()
+        return np.array(said)
 
     def stances(self, new: str, olds: Sequence[str]) -> list[Stance]:
         """How a new statement stands to each of several old ones. Both are in English."""

@@ -280,15 +280,16 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         lines: Sequence[Line],
         documents: int,
     ) -> tuple[list[Ranked], list[Found]]:
-        """In the order that the second reading gives to the first few; as they were, without."""
+        """In the order that the second reading gives to those it reads; as they were, without."""
         first = np.array([one.score for one in best[: len(lines)]])
         seconds = self._ranking.rerank_ms / 1000
         chances = reread(self.kind, question.text, lines, first, documents, seconds)
         if chances is None:
             return list(best), list(items)
-        chances = with_exact(chances, np.array([one.exact for one in best[: len(lines)]]))
+        count = len(chances)
+        chances = with_exact(chances, np.array([one.exact for one in best[:count]]))
         scores = np.round(chances, SCORE_DIGITS).tolist()
-        order = sorted(range(len(lines)), key=lambda place: -scores[place])
+        order = sorted(range(count), key=lambda place: -scores[place])
         ranked = [
             replace(best[place], score=scores[place], confidence=round(scores[place], PART_DIGITS))
             for place in order
@@ -300,9 +301,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 score=min(one.score, least.score),
                 confidence=min(one.confidence, least.confidence),
             )
-            for one in best[len(lines) :]
+            for one in best[count:]
         ]
-        return [*ranked, *rest], [*(items[place] for place in order), *items[len(lines) :]]
+        return [*ranked, *rest], [*(items[place] for place in order), *items[count:]]
 
     def _best(
         self,

@@ -111,18 +111,12 @@ def test_the_best_are_read_again_with_the_turn_before() -> None:
 
 
 @pytest.mark.requirement("recall.reread")
-def test_without_the_time_the_first_order_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = np.array([0.6, 0.5])
-    lines = [Line("User plays the cello."), Line("User is allergic to peanuts.")]
-    assert reranker().chances("memories", "allergies?", lines, first, 2, seconds=-1) is None
-    with open_memory(":memory:", run_jobs=False) as memory, monkeypatch.context() as late:
-        ana = memory.user("ana")
-        ana.add_many([line.text for line in lines])
-        late.setattr(Reranker, "said", lambda *_: None)
-        assert [hit.content_snippet for hit in ana.search("allergies?", threshold=0)] == [
-            "User is allergic to peanuts.",
-            "User plays the cello.",
-        ]
+def test_the_second_reading_goes_on_while_there_is_time() -> None:
+    lines = [Line(f"Ana: I have {number} hens.") for number in range(20)]
+    few, all_of_them = (reranker().said("How many hens?", lines, time) for time in (0.0, 60.0))
+    assert len(few) == 4
+    assert len(all_of_them) == len(lines)
+    assert few.tolist() == all_of_them[: len(few)].tolist()
 
 
 @pytest.mark.requirement("recall.reread")
