@@ -32,7 +32,7 @@ TEXTS = [
 @pytest.mark.requirement("embeddings.local")
 def test_one_row_of_length_one_per_text() -> None:
     embedder = LocalEmbedder()
-    assert (embedder.provider, embedder.model) == ("local", "ricordo-multi@f19d9a9c")
+    assert (embedder.provider, embedder.model) == ("local", "ricordo-multi@fb49bfa2")
     assert (embedder.is_local, embedder.width) == (True, 384)
     for texts in (TEXTS, []):
         rows = embedder.embed(texts)

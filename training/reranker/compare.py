@@ -5,7 +5,6 @@ says the same, says more, or something else. The lowest stays as it is, and so d
 """
 
 import copy
-import json
 import random
 import sys
 import time
@@ -16,38 +15,21 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
-from training.reranker.plain_pairs import Pair, plain_pairs
 from training.reranker.train import BETWEEN, FIRST, config
+from training.stance.pairs import (
+    LABELS,
+    NEW_TOKENS,
+    OLD_TOKENS,
+    Pair,
+    plain_pairs,
+    unrelated,
+    written,
+)
 from transformers import BertModel
 
-LABELS = ("replaced", "same", "refined", "other")
 SHARED, LAYERS = 1, 4  # layers that both share, and all
-OLD_TOKENS, NEW_TOKENS = 48, 64
 RATE, SECONDS, ROUNDS = 2e-4, 560.0, 30
-DATA = Path(__file__).parent / "data"
-MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
-HELD = "pairs-d.jsonl"
 SHARES = {"written": 28, "plain": 28, "unrelated": 8}  # of a batch
-
-
-def written(*, is_held: bool) -> list[Pair]:
-    files = sorted(path for path in DATA.glob("pairs-*.jsonl") if (path.name == HELD) == is_held)
-    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Pair(**json.loads(line)) for line in lines]
-
-
-def unrelated(chance: random.Random) -> list[Pair]:
-    """Statements of different families, and memories of one person."""
-    pairs = written(is_held=False)
-    found = []
-    for _ in range(2_500):
-        one, other = chance.choice(pairs), chance.choice(pairs)
-        if one.old != other.old:
-            found.append(Pair(one.old, other.new, "other"))
-    for line in MEMORIES.read_text(encoding="utf-8").splitlines():
-        memories = json.loads(line)["memories"]
-        found += [Pair(*chance.sample(memories, 2), "other") for _ in range(50)]
-    return found
 
 
 class Comparer(nn.Module):
@@ -123,7 +105,7 @@ def main() -> None:
     pools = {
         "written": written(is_held=False),
         "plain": plain_pairs(ROUNDS, 3),
-        "unrelated": unrelated(chance),
+        "unrelated": unrelated(written(is_held=False), chance),
     }
     known = {
         name: [(model.lower(pair), LABELS.index(pair.label)) for pair in pairs]

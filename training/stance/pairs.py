@@ -1,20 +1,26 @@
-"""Plain pairs of statements, made from the frames of ``data/frames.json``: what the written pairs
-have too few of.
+"""Pairs of an earlier statement and a later one, with one of four labels.
 
-Of an attribute with one value at a time another value ends the old one; of one with several it does
-not. A denial ends the value that it names and no other.
+Written ones in ``data``; and plain ones, made from its ``frames.json``, which the written ones have
+too few of: of an attribute with one value at a time another value ends the old one, of one with
+several it does not; a denial ends the value that it names and no other.
 """
 
 import json
 import random
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-_DATA: dict[str, Any] = json.loads(
-    (Path(__file__).parent / "data" / "frames.json").read_text(encoding="utf-8")
-)
+LABELS = ("replaced", "same", "refined", "other")
+OLD_TOKENS, NEW_TOKENS = 48, 64
+FIRST, BETWEEN = 101, 102  # marks of the tokenizer
+HELD = "pairs-d.jsonl"
+EVERY = 8  # of what was said in conversations, every so many-th statement is held back
+FOLDER = Path(__file__).parent / "data"
+MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
+_DATA: dict[str, Any] = json.loads((FOLDER / "frames.json").read_text(encoding="utf-8"))
 VALUES: dict[str, list[str]] = _DATA["values"]
 FRAMES: dict[str, list[str]] = _DATA["frames"]
 
@@ -108,3 +114,36 @@ def plain_pairs(rounds: int, seed: int) -> list[Pair]:
     found = [pair for _ in range(rounds) for one in ATTRIBUTES for pair in pairs_of(one, rng)]
     found += [pair for _ in range(rounds) for pair in special(rng)]
     return list(dict.fromkeys(found))
+
+
+def written(*, is_held: bool) -> list[Pair]:
+    """English ones, of statements as they are stored."""
+    files = sorted(path for path in FOLDER.glob("pairs-*.jsonl") if (path.name == HELD) == is_held)
+    lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Pair(**json.loads(line)) for line in lines]
+
+
+def spoken() -> dict[str, list[tuple[Pair, bool]]]:
+    """Messages in conversations, by language, and which of them are held back."""
+    found = defaultdict(list)
+    for path in sorted(FOLDER.glob("spoken-*.jsonl")):
+        olds: dict[str, int] = {}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            read = json.loads(line)
+            number = olds.setdefault(read["old"], len(olds))
+            pair = Pair(read["old"], read["new"], read["label"])
+            found[read["lang"]].append((pair, number % EVERY == EVERY - 1))
+    return found
+
+
+def unrelated(pairs: list[Pair], chance: random.Random) -> list[Pair]:
+    """Statements of different families, and memories of one person."""
+    found = []
+    for _ in range(len(pairs)):
+        one, other = chance.choice(pairs), chance.choice(pairs)
+        if one.old != other.old:
+            found.append(Pair(one.old, other.new, "other"))
+    for line in MEMORIES.read_text(encoding="utf-8").splitlines():
+        memories = json.loads(line)["memories"]
+        found += [Pair(*chance.sample(memories, 2), "other") for _ in range(50)]
+    return found

@@ -1,0 +1,245 @@
+"""python -m training.stance.train LISTS XPERSONA TOKENIZER ENCODER OUT [SECONDS]: on a GPU.
+
+The layers of the sentence encoder learn to read two texts together: whether a later message ends an
+earlier statement, says the same, says more, or something else. The word table stays, because the
+encoder reads it too. What one speaker says in one dialogue of LISTS (``training.reranker.lists``)
+and of XPERSONA ends nothing that the same one said before, however near it is.
+"""
+
+import gzip
+import json
+import math
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+from training.multilingual.train import meant, model
+from training.stance.pairs import (
+    BETWEEN,
+    FIRST,
+    LABELS,
+    NEW_TOKENS,
+    OLD_TOKENS,
+    Pair,
+    plain_pairs,
+    spoken,
+    unrelated,
+    written,
+)
+
+RATE, SECONDS, ROUNDS = 1.5e-4, 150.0, 30
+SHARES = {"written": 96, "spoken": 144, "plain": 48, "unrelated": 32, "near": 96}  # of a batch
+NEAREST, FARTHEST = 0.97, 0.2  # cosines of what is near
+DROPPED = 0.1
+LOST = 0.05  # of the tokens, so that nothing is learned by heart
+
+
+def said_by_one(lists: Path, xpersona: Path) -> Iterator[list[str]]:
+    """What each speaker of a dialogue says in it."""
+    given = json.loads(gzip.decompress(lists.read_bytes()))
+    for name, rows in given["conversations"].items():
+        if not name.startswith(("learn-", "f")) or name in given["held"]:
+            continue
+        by: dict[str, list[str]] = defaultdict(list)
+        for number, before in rows:
+            if before < 0:  # a dialogue begins
+                yield from by.values()
+                by = defaultdict(list)
+            who, _, text = given["lines"][number].partition(": ")
+            by[who].append(text)
+        yield from by.values()
+    for path in sorted(xpersona.glob("*_persona_*.json")):
+        for one in json.loads(path.read_text(encoding="utf-8")):
+            for speaker in zip(*one["dialogue"], strict=False):
+                yield list(speaker)
+
+
+@torch.no_grad()
+def near(encoder, tokens: list[list[int]], dialogues: list[range]) -> list[tuple[int, int]]:
+    """Of each line the nearest that the same speaker said before."""
+    order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
+    vectors = torch.zeros(len(tokens), 384, device="cuda")
+    for start in range(0, len(order), 4096):
+        some = order[start : start + 4096]
+        rows = [[FIRST, *tokens[place][:NEW_TOKENS], BETWEEN] for place in some]
+        ids = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+        sizes = torch.tensor([len(row) for row in rows])
+        mask = (torch.arange(ids.shape[1]) < sizes[:, None]).long()
+        vectors[some] = meant(encoder, ids.cuda(), mask.cuda())
+    found = []
+    vectors = vectors.cpu()
+    for places in dialogues:
+        if len(places) < 2:
+            continue
+        alike = (vectors[places.start : places.stop] @ vectors[places.start : places.stop].T).tril(
+            -1
+        )
+        best = alike.max(1)
+        for later, (cosine, earlier) in enumerate(zip(*best, strict=True)):
+            if FARTHEST <= cosine <= NEAREST:
+                found.append((places[int(earlier)], places[later]))
+    return found
+
+
+class Comparer(nn.Module):
+    """The encoder's layers over its own word table, which does not learn."""
+
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        table = quantised(weights["embeddings.word_embeddings.weight"])
+        self.bert = model(len(table))
+        self.bert.load_state_dict({**weights, "embeddings.word_embeddings.weight": table}, False)
+        kinds = self.bert.embeddings.token_type_embeddings.weight.data
+        kinds[1] = kinds[0] + 0.02 * torch.randn_like(kinds[0])
+        self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+        self.stance = nn.Linear(384, len(LABELS)).cuda()
+        for part in self.bert.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = DROPPED
+
+    def forward(self, pairs: list[tuple[list[int], list[int]]]) -> torch.Tensor:
+        rows = [
+            ([FIRST, *old[:OLD_TOKENS], BETWEEN], [*new[:NEW_TOKENS], BETWEEN])
+            for old, new in pairs
+        ]
+        ids = nn.utils.rnn.pad_sequence([torch.tensor(a + b) for a, b in rows], batch_first=True)
+        kinds = nn.utils.rnn.pad_sequence(
+            [torch.tensor([0] * len(a) + [1] * len(b)) for a, b in rows], batch_first=True
+        )
+        sizes = torch.tensor([len(a) + len(b) for a, b in rows])
+        mask = (torch.arange(ids.shape[1]) < sizes[:, None]).long()
+        with torch.autocast("cuda", torch.bfloat16):
+            states = self.bert(
+                input_ids=ids.cuda(), attention_mask=mask.cuda(), token_type_ids=kinds.cuda()
+            ).last_hidden_state
+        return self.stance(states[:, 0].float())
+
+
+def thinned(tokens: list[int], chance: random.Random) -> list[int]:
+    return [one for one in tokens if chance.random() >= LOST]
+
+
+def quantised(table: torch.Tensor) -> torch.Tensor:
+    """As the shipped graph has it, in eight bits a row."""
+    scale = table.abs().max(1, keepdim=True).values / 127
+    return (table / scale).round() * scale
+
+
+@torch.no_grad()
+def tested(comparer: Comparer, pairs: list[tuple[list[int], list[int], int]]) -> str:
+    comparer.eval()
+    said = torch.cat(
+        [
+            comparer([(old, new) for old, new, _ in pairs[start : start + 256]]).softmax(1).cpu()
+            for start in range(0, len(pairs), 256)
+        ]
+    )
+    comparer.train()
+    right = torch.tensor([label for *_, label in pairs])
+    sure = said[:, 0] >= 0.9
+    hits = (sure & (right == 0)).sum()
+    accuracy = (said.argmax(1) == right).float().mean()
+    return f"{accuracy:.3f} {hits / sure.sum():.3f}/{hits / (right == 0).sum():.3f}"
+
+
+def main() -> None:
+    lists, xpersona, vocabulary, source, out = map(Path, sys.argv[1:6])
+    seconds = float(sys.argv[6]) if sys.argv[6:] else SECONDS
+    torch.manual_seed(1)
+    chance = random.Random(1)
+    tokenizer = Tokenizer.from_file(str(vocabulary))
+    tokenizer.no_padding(), tokenizer.no_truncation()
+    weights = {name: value.float() for name, value in load_file(str(source)).items()}
+
+    def encoded(texts: list[str]) -> list[list[int]]:
+        return [one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    def prepared(pairs: list[Pair]) -> list[tuple[list[int], list[int], int]]:
+        olds, news = encoded([one.old for one in pairs]), encoded([one.new for one in pairs])
+        labels = [LABELS.index(one.label) for one in pairs]
+        return list(zip(olds, news, labels, strict=True))
+
+    comparer = Comparer(weights)
+    encoder = model(len(weights["embeddings.word_embeddings.weight"])).eval()
+    encoder.load_state_dict(weights, strict=False)
+    dialogues, lines = [], []
+    for said in said_by_one(lists, xpersona):
+        dialogues.append(range(len(lines), len(lines) + len(said)))
+        lines += said
+    tokens = encoded(lines)
+    beside = near(encoder, tokens, dialogues)
+    told = spoken()
+    learned = [pair for pairs in told.values() for pair, is_held in pairs if not is_held]
+    known = written(is_held=False)
+    pools = {
+        "written": prepared(known),
+        "spoken": prepared(learned),
+        "plain": prepared(plain_pairs(ROUNDS, 3)),
+        "unrelated": prepared(unrelated([*known, *learned], chance)),
+        "near": [(tokens[one], tokens[two], -1) for one, two in beside],
+    }
+    print({name: len(pool) for name, pool in pools.items()}, flush=True)
+    checked = {
+        language: prepared([pair for pair, is_held in pairs if is_held])
+        for language, pairs in told.items()
+    }
+    checked["written"] = prepared(written(is_held=True))
+    optimiser = torch.optim.AdamW(
+        [value for value in comparer.parameters() if value.requires_grad],
+        lr=RATE, weight_decay=0.01,
+    )  # fmt: skip
+    started, step = time.monotonic(), 0
+    comparer.train()
+    while (done := (time.monotonic() - started) / seconds) < 1:
+        for group in optimiser.param_groups:
+            group["lr"] = (
+                RATE * min(1, (step + 1) / 100) * (0.02 + 0.49 * (1 + math.cos(math.pi * done)))
+            )
+        some = [
+            one for name, count in SHARES.items() for one in chance.choices(pools[name], k=count)
+        ]
+        said = comparer([(thinned(old, chance), thinned(new, chance)) for old, new, _ in some])
+        right = torch.tensor([label for *_, label in some]).cuda()
+        labelled = right >= 0
+        loss = functional.cross_entropy(said[labelled], right[labelled], label_smoothing=0.03)
+        ends = said[~labelled].softmax(1)[:, 0]
+        loss = loss - torch.log(1 - 0.999 * ends).mean() * SHARES["near"] / len(some)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(comparer.parameters(), 1.0)
+        optimiser.step()
+        step += 1
+        if step % 400 == 0:
+            figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
+            print(int(time.monotonic() - started), step, round(loss.item(), 3), figures, flush=True)
+    comparer.eval()
+    figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
+    with torch.no_grad():
+        some = pools["near"][:20000]
+        ends = torch.cat(
+            [
+                comparer([(old, new) for old, new, _ in some[start : start + 512]])
+                .softmax(1)[:, 0]
+                .cpu()
+                for start in range(0, len(some), 512)
+            ]
+        )
+    print(step, "steps", figures, "near ends", float((ends >= 0.9).float().mean()))
+    made = {
+        name.removeprefix("bert."): value.half().cpu().contiguous()
+        for name, value in comparer.state_dict().items()
+        if name != "bert.embeddings.word_embeddings.weight"
+    }
+    save_file(made, str(out))
+
+
+if __name__ == "__main__":
+    main()
