@@ -232,6 +232,7 @@ def test_a_sentence_without_spaces_is_no_word_to_match_exactly(searching: Search
     ana.add_many(
         ["妹は大阪の病院で看護師として働いている。", "昨日の会議で何をしたかを議事録に書いた。"]
     )
-    for query, is_word in (("妹の仕事は何をしていますか？", False), ("看護師", True)):
+    asked = {"妹の仕事は何をしていますか？": False, "明日の天気は？": False, "看護師": True}
+    for query, is_word in asked.items():
         explained = [hit.explanation or {} for hit in ana.search(query, threshold=0, explain=True)]
         assert any(one["exact"] > 0 for one in explained) == is_word

@@ -72,12 +72,14 @@ class Question:
         return dict.fromkeys([*self.terms, *self.alias_terms], 1.0)
 
     @property
+    def is_word(self) -> bool:
+        """Whether it is a single word. In scripts without spaces a sentence is none."""
+        return len(self.text.split()) == 1 and sum(map(is_dense, self.text)) <= _DENSE_WORD
+
+    @property
     def exact_terms(self) -> Sequence[str]:
-        """The terms to match exactly: identifiers, or the one word that the query is. In scripts
-        without spaces a sentence is no word.
-        """
-        is_word = len(self.text.split()) == 1 and sum(map(is_dense, self.text)) <= _DENSE_WORD
-        return self.terms if is_word else [*filter(is_identifier, self.terms)]
+        """The terms to match exactly: identifiers, or those of the one word that the query is."""
+        return self.terms if self.is_word else [*filter(is_identifier, self.terms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,10 @@ class TermWeights:
             if (count := frequency.get(term, 0)) and ranking.uses("lexical")
         }
         most = max(_RARE_COUNT, documents * _RARE_SHARE)
-        rare = [term for term in question.exact_terms if 0 < frequency.get(term, 0) <= most]
+        exact = question.exact_terms
+        if question.is_word and not all(map(frequency.get, exact)):
+            exact = ()  # it is there with all of its terms, or not
+        rare = [term for term in exact if 0 < frequency.get(term, 0) <= most]
         return cls(
             weights,
             _shares(question, meant, documents, frequency),
