@@ -236,3 +236,10 @@ def test_a_sentence_without_spaces_is_no_word_to_match_exactly(searching: Search
     for query, is_word in asked.items():
         explained = [hit.explanation or {} for hit in ana.search(query, threshold=0, explain=True)]
         assert any(one["exact"] > 0 for one in explained) == is_word
+
+
+def test_an_identifier_of_which_a_part_is_unknown_still_counts(searching: Searching) -> None:
+    ana = searching.open().user("ana")
+    ana.add_many(["The server runs v1.2.3 of the driver.", "The garden has a new fence."])
+    explained = [hit.explanation or {} for hit in ana.search("v1.2.3-beta", explain=True)]
+    assert any(one["exact"] > 0 for one in explained)

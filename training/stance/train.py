@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 import random
+import re
 import sys
 import time
 from collections import defaultdict
@@ -39,6 +40,7 @@ RATE, SECONDS, ROUNDS = 1.5e-4, 150.0, 30
 SHARES = {"written": 96, "spoken": 144, "plain": 48, "unrelated": 32, "near": 96}  # of a batch
 NEAREST, FARTHEST = 0.97, 0.2  # cosines of what is near
 DROPPED = 0.1
+_DIALOGUES = re.compile(r"learn-\d+|f\d+")  # of Synthetic-Persona-Chat and FriendsQA
 LOST = 0.05  # of the tokens, so that nothing is learned by heart
 
 
@@ -46,7 +48,7 @@ def said_by_one(lists: Path, xpersona: Path) -> Iterator[list[str]]:
     """What each speaker of a dialogue says in it."""
     given = json.loads(gzip.decompress(lists.read_bytes()))
     for name, rows in given["conversations"].items():
-        if not name.startswith(("learn-", "f")) or name in given["held"]:
+        if not _DIALOGUES.fullmatch(name) or name in given["held"]:
             continue
         by: dict[str, list[str]] = defaultdict(list)
         for number, before in rows:
@@ -220,8 +222,8 @@ def main() -> None:
         if step % 400 == 0:
             figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
             print(int(time.monotonic() - started), step, round(loss.item(), 3), figures, flush=True)
-    comparer.eval()
     figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
+    comparer.eval()
     with torch.no_grad():
         some = pools["near"][:20000]
         ends = torch.cat(

@@ -154,7 +154,7 @@ class TermWeights:
         most = max(_RARE_COUNT, documents * _RARE_SHARE)
         exact = question.exact_terms
         if question.is_word and not all(map(frequency.get, exact)):
-            exact = ()  # it is there with all of its terms, or not
+            exact = [*filter(is_identifier, exact)]  # a word is there as a whole, or not
         rare = [term for term in exact if 0 < frequency.get(term, 0) <= most]
         return cls(
             weights,

@@ -190,3 +190,19 @@ def test_a_search_says_that_most_vectors_are_wanting(tmp_path: Path) -> None:
         assert "not made yet" in str(ana.search("cello").degraded)
         ana.fill_embeddings()
         assert ana.search("cello").degraded is None
+
+
+@pytest.mark.requirement("recall.reread")
+def test_what_was_not_read_stays_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = [f"User has {number} hens in the yard." for number in range(2, 12)]
+    found = {}
+    monkeypatch.setattr(Reranker, "said", lambda *_: 20 * np.arange(4.0))  # of four, the last best
+    for reranked in (0, 24):
+        with open_memory(":memory:", run_jobs=False, reranked=reranked) as memory:
+            ana = memory.user("ana")
+            ana.add_many(notes)
+            hits = ana.search("How many hens are in the yard?", threshold=0)
+            found[reranked] = [hit.content_snippet for hit in hits]
+            scores = [hit.score for hit in hits]
+            assert scores == sorted(scores, reverse=True)
+    assert found[24] == [*found[0][3::-1], *found[0][4:]]
