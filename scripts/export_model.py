@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-WEIGHTS_SHA256 = "3abde72530f49bbdf4045c766e9b1f60d2c443bc086f1b6513741be9bfe42e8e"
+WEIGHTS_SHA256 = "4e158b3c1dd4fef6d075ddecca1bcb23db5413598b7bfcba15a618a99c8d534e"
 LAYERS, HEADS, WIDTH, MAX_TOKENS, BLOCK = 6, 12, 384, 256, 128
 CONTRIBUTED = "com.microsoft"  # onnxruntime's own operators, in every build of it
 

@@ -4,8 +4,7 @@ import pytest
 
 from ricordo.formation.statements import are_of_one_subject
 from ricordo.model.vocabulary import Action, Status
-from ricordo.recall import reranker
-from ricordo.text.languages import may_be_english
+from ricordo.recall import stance
 from tests.formation.conftest import Talking
 from tests.unit.tables import cases
 
@@ -36,6 +35,10 @@ I use Bun for all my scripts. / I no longer use Bun for my scripts.
 We stay at the Astoria in Oslo. / No, not the Astoria. It's the Bristol.
 My laptop is a Chromebook. / I told you the wrong thing about my laptop: it's a ThinkPad.
 Ich wohne in Basel. / Ich wohne nicht mehr in Basel.
+My partner is called Mia. / My partner is called Nora these days, no longer Mia.
+My team lead is Jonas. / By the way, Jonas is no longer my team lead.
+My cat is called Miso. / Some news: my cat is not called Miso any more, she is Kopi now.
+Fumo un paquete al día. / Ya no fumo.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.
@@ -159,10 +162,10 @@ def test_a_turn_holds_again_when_its_memory_does(talking: Talking) -> None:
 
 
 def test_without_the_model_words_decide(talking: Talking, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("no model")
 
-    monkeypatch.setattr(reranker, "reranker", broken)
+    monkeypatch.setattr(stance.Comparer, "stances", broken)
     talking.me.add("User drives a Volvo.")
     talking.me.add("User loves jazz.")
     talking.clock.advance(days=1)
@@ -178,25 +181,3 @@ def test_whose_statement_it_is() -> None:
     assert are_of_one_subject("User's brother drives a Corolla.", "He sold the Corolla")
     assert are_of_one_subject("My partner Mia and I cook a lot.", "I broke up with Mia")
     assert are_of_one_subject("My laptop is a Chromebook.", "It's a ThinkPad")
-
-
-def test_english_is_recognised_in_a_few_words() -> None:
-    assert all(map(may_be_english, ("I love dates", "handed in my badge", "User uses Bun.")))
-    assert not any(map(may_be_english, ("Ya no fumo", "saya mengidap kanker", "Ich rauche")))
-
-
-def test_statements_are_compared_only_where_that_may_end_something(
-    talking: Talking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[str] = []
-
-    def stances(new: str, olds: list[str]) -> list[reranker.Stance]:
-        compared.extend(olds)
-        return reranker.stances(new, olds)
-
-    monkeypatch.setattr("ricordo.formation.conflicts.stances", stances)
-    talking.form("I play chess in a club in Leeds.")
-    talking.form("My cat sleeps in a box in the hall.", thread="second")
-    assert compared == []
-    talking.form("I quit the chess club in Leeds and do yoga now.", thread="third")
-    assert "User plays chess in a club in Leeds." in compared

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OFTEN = {"th": 4, "ko": 3, "hi": 3, "vi": 3, "ar": 2, "id": 2, "es": 2, "fr": 2}
-OUR_OWN, MATCHED = "our own", "xpersona"
+TALK = 4  # times that questions and lines of chats count, which few sources have
+OUR_OWN, OUR_TALK, MATCHED = "our own", "our talk", "xpersona"
 EVERYDAY = {OUR_OWN, MATCHED, "tatoeba", "tatoeba-pivot", "talpco", "formality", "stylekqc"}
 EVERYDAY |= {"chat", "jhe", "xcopa", "xsid"}
 DATA = Path(__file__).parent / "data"
@@ -30,10 +31,11 @@ def bare(sentence: str) -> str:
 def our_own() -> Iterator[tuple[str, Pair]]:
     for path in sorted(DATA.glob("*.tsv")):
         head, *lines = path.read_text(encoding="utf-8").splitlines()
+        source = OUR_TALK if path.stem in {"questions", "talk"} else OUR_OWN
         for line in lines:
             english, *others = line.split("\t")
             for language, other in zip(head.split("\t")[1:], others, strict=True):
-                yield language, (OUR_OWN, english, other)
+                yield language, (source, english, other)
 
 
 def gathered(pairs: Path, matched: Path) -> dict[str, list[Pair]]:
@@ -63,8 +65,8 @@ def main() -> None:
             for pair in dict.fromkeys(found)
             if bare(pair[1]) not in tested[0] and bare(pair[2]) not in tested[1]
         ]
-        often = OFTEN.get(language, 1)
-        mixed = [pair for pair in kept for _ in range(often if pair[0] in EVERYDAY else 1)]
+        often = dict.fromkeys(EVERYDAY, OFTEN.get(language, 1)) | {OUR_TALK: TALK}
+        mixed = [pair for pair in kept for _ in range(often.get(pair[0], 1))]
         random.Random(1).shuffle(mixed)
         with gzip.open(out / f"{language}.tsv.gz", "wt", encoding="utf-8") as written:
             written.writelines("\t".join(pair) + "\n" for pair in mixed)

@@ -3,7 +3,8 @@
 On a GPU. Sentences of 17 languages get the vector that the English encoder (TEACHER, with the
 tokenizer BEFORE, whose pieces TOKENIZER begins with) gives to their English translation. PAIRS has
 files LANGUAGE.tsv.gz (source, English, other); ENGLISH are texts whose vectors stay, a line each.
-With START, what an earlier run has made, it goes on from there with half of the steps' size.
+With START, what an earlier run has made, it goes on from there with half of the steps' size; words
+that START did not know learn alone at first.
 """
 
 import gzip
@@ -123,6 +124,7 @@ def train(
     seconds: float,
     *,
     goes_on: bool,
+    has_new_words: bool,
 ) -> None:
     chance = np.random.default_rng(3)
     names = list(pairs)
@@ -142,7 +144,7 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = group["of"] * warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
             group["lr"] /= 1 + goes_on
-        is_frozen = done < FROZEN and not goes_on
+        is_frozen = done < FROZEN and has_new_words
         if is_frozen:
             optimiser.param_groups[1]["lr"] = 0.0
         losses = []
@@ -161,7 +163,7 @@ def train(
         losses.append(functional.cross_entropy(near.T, right) / 2)
         if not is_frozen:
             stays = meant(encoder, *plain[1].batch(same))
-            losses.append(60 * (1 - (stays * kept).sum(1)).mean())
+            losses.append(100 * (1 - (stays * kept).sum(1)).mean())
         optimiser.zero_grad(set_to_none=True)
         sum(losses).backward()
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 5.0)
@@ -188,10 +190,12 @@ def main() -> None:
     chance = torch.Generator().manual_seed(1)
     drawn = torch.randn(tokenizer.get_vocab_size() - len(old), old.shape[1], generator=chance)
     new = old.mean(0) + 0.5 * old.std(0) * drawn
-    start = Path(sys.argv[8]) if len(sys.argv) > 8 else None
+    start, known = Path(sys.argv[8]) if len(sys.argv) > 8 else None, new[:0]
     if start is not None:
         weights = {name: value.float() for name, value in load_file(str(start)).items()}
-        old, new = weights.pop("embeddings.word_embeddings.weight").split([len(old), len(new)])
+        table = weights.pop("embeddings.word_embeddings.weight")
+        old, known = table[: len(old)], table[len(old) :]
+        new[: len(known)] = known
     encoder = model(len(old))
     encoder.load_state_dict(weights, strict=False)
     encoder.embeddings.word_embeddings = Table(old, new).cuda()
@@ -203,7 +207,11 @@ def main() -> None:
     lines = [*dict.fromkeys(english.read_text(encoding="utf-8").splitlines())]
     plain = Texts(before, lines), Texts(tokenizer, lines)
     print(len(lines), "English texts", flush=True)
-    train(encoder, teacher, pairs, plain, seconds, goes_on=start is not None)
+    has_new_words = len(known) < len(new)
+    train(
+        encoder, teacher, pairs, plain, seconds,
+        goes_on=start is not None, has_new_words=has_new_words,
+    )  # fmt: skip
     print({k: round(v, 3) for k, v in watched(encoder, teacher, pairs).items()}, flush=True)
     with torch.no_grad():
         places = np.arange(min(4000, len(lines)))

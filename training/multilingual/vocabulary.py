@@ -1,8 +1,8 @@
-"""python -m training.multilingual.vocabulary TOKENIZER SENTENCES OUT: pieces of 17 languages.
+"""python -m training.multilingual.vocabulary TOKENIZER SENTENCES OUT [LANGUAGE …]: pieces of words.
 
-TOKENIZER is that of the English encoder, whose pieces keep their numbers, so that its word table
-stays of use; SENTENCES has a file LANGUAGE.txt.gz for each. A piece that would cut English words in
-another way is left out.
+The pieces of TOKENIZER, the English encoder's or what this has made of it, keep their numbers, so
+that a word table stays of use; SENTENCES has a file LANGUAGE.txt.gz for each of 17 languages. A
+piece that would cut English words in another way is left out.
 """
 
 import gzip
@@ -16,9 +16,10 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 PIECES = {
     "id": 4000, "es": 4500, "pt": 4000, "fr": 4500, "de": 5500, "it": 4000, "nl": 4000,
-    "ru": 6500, "tr": 5500, "ar": 6000, "hi": 4500, "vi": 2500, "th": 4500, "zh": 4500,
-    "ja": 5500, "ko": 6500,
+    "ru": 6500, "tr": 5500, "ar": 6000, "hi": 4500, "vi": 2500, "th": 4500, "zh": 6500,
+    "ja": 5500, "ko": 9500,
 }  # fmt: skip
+CHARACTERS = {"zh": 6000, "ja": 3500, "ko": 2500}  # a word with one that has no piece is lost
 LINES = 200_000
 COMMON = 5  # times that an English word has to be said to be protected
 MOST_CHARS = 400  # of what stands without a space, as Thai does
@@ -48,12 +49,17 @@ def pieces(folder: Path, language: str) -> list[str]:
     trainer = trainers.WordPieceTrainer(
         vocab_size=PIECES[language],
         special_tokens=SPECIAL,
-        limit_alphabet=3500 if language in {"zh", "ja"} else 400,
+        limit_alphabet=CHARACTERS.get(language, 400),
         show_progress=False,
     )
     trained.train_from_iterator(sentences(folder, language), trainer)
     found = trained.get_vocab()
-    return [piece for piece in sorted(found, key=found.__getitem__) if piece not in SPECIAL]
+    own_script = language in CHARACTERS
+    return [
+        piece
+        for piece in sorted(found, key=found.__getitem__)
+        if piece not in SPECIAL and not (own_script and piece.isascii())
+    ]
 
 
 def settings_with(settings: dict, vocabulary: dict[str, int]) -> dict:
@@ -78,11 +84,11 @@ def english_words(folder: Path, before: Tokenizer) -> list[str]:
 
 
 def main() -> None:
-    tokenizer, folder, out = map(Path, sys.argv[1:])
+    tokenizer, folder, out = map(Path, sys.argv[1:4])
     settings = json.loads(tokenizer.read_text(encoding="utf-8"))
     vocabulary: dict[str, int] = dict(settings["model"]["vocab"])
     first = len(vocabulary)
-    for language in PIECES:
+    for language in sys.argv[4:] or PIECES:
         for piece in pieces(folder, language):
             vocabulary.setdefault(piece, len(vocabulary))
         print(language, len(vocabulary), flush=True)

@@ -2,15 +2,13 @@
 python -m training.reranker.export write LEARNED.pt SHIPPED.onnx CONVERSATIONS.jsonl TOKENIZER OUT
 
 ``read`` finds the weights of a graph again; ``write`` makes one of the trained cross-encoder, with
-8-bit weights. The stack of layers that LEARNED has nothing of stays as it is, bit by bit, and so do
-the embeddings, which both stacks read. Activations are quantised at run time, one
-scale for a run; few inputs are much larger than the rest, so each is divided by how large it gets
+8-bit weights; the embeddings stay as they are. Activations are quantised at run time, one scale for
+a run; few inputs are much larger than the rest, so each is divided by how large it gets
 in CONVERSATIONS and its weights are multiplied by it. Weights take seven bits of the eight: on
 processors without VNNI sums of two products would overflow otherwise.
 """
 
 import json
-import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -42,22 +40,14 @@ class Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.inputs: list[str] = []
-        self.prefix = ""
-
-    def branch(self) -> "Graph":
-        """A part that is run only if it is wanted; its products are counted with the others."""
-        made = Graph(self.weights, self.largest)
-        made.inputs = self.inputs
-        made.prefix = f"b{len(self.inputs)}_"
-        return made
 
     def const(self, value: object, kind: object = np.float32) -> str:
-        name = f"{self.prefix}c{len(self.constants)}"
+        name = f"c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(value).astype(kind), name))
         return name
 
     def op(self, kind: str, *inputs: str, domain: str = "", name: str = "", **more: object) -> str:
-        output = name or f"{self.prefix}{kind}_{len(self.nodes)}"
+        output = name or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **more))
         return output
 
@@ -93,16 +83,6 @@ class Graph:
         return self.op("LayerNormalization", total, *parts, epsilon=1e-12)
 
 
-def _floats(name: str) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-
-
-def _numbers(weights: dict[str, np.ndarray], stack: str) -> list[int]:
-    """The numbers of the layers of a stack."""
-    found = re.compile(rf"{re.escape(stack)}\.(\d+)\.attention\.self\.query\.weight")
-    return sorted(int(match[1]) for name in weights if (match := found.fullmatch(name)))
-
-
 def layer(graph: Graph, x: str, name: str, mask: str) -> str:
     parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
     together = graph.dense(x, *parts)
@@ -117,57 +97,48 @@ def layer(graph: Graph, x: str, name: str, mask: str) -> str:
     return graph.norm(f"{name}.output", graph.dense(wide, f"{name}.output.dense"), x)
 
 
-def build(weights: dict[str, np.ndarray], largest: list[np.ndarray] | None) -> onnx.ModelProto:
-    graph = Graph(weights, largest)
+def word_table(weights: dict[str, np.ndarray]) -> list[onnx.TensorProto]:
+    """Words in eight bits, and a scale for each."""
     table = weights["embeddings.word_embeddings.weight"]
     scale = np.abs(table).max(1, keepdims=True) / 127
-    rows = graph.op("Gather", graph.const(np.rint(table / scale), np.int8), "ids")
-    wide = graph.op("Cast", rows, to=TensorProto.FLOAT)
-    words = graph.op("Mul", wide, graph.op("Gather", graph.const(scale), "ids"))
+    return [
+        numpy_helper.from_array(np.rint(table / scale).astype(np.int8), "words"),
+        numpy_helper.from_array(scale.astype(np.float32), "scales"),
+    ]
+
+
+def build(
+    weights: dict[str, np.ndarray],
+    table: list[onnx.TensorProto],
+    largest: list[np.ndarray] | None,
+    head: str,
+    most_tokens: int,
+) -> onnx.ModelProto:
+    """Two texts read together; what ``head`` says of them has its name."""
+    graph = Graph(weights, largest)
+    wide = graph.op("Cast", graph.op("Gather", table[0].name, "ids"), to=TensorProto.FLOAT)
+    words = graph.op("Mul", wide, graph.op("Gather", table[1].name, "ids"))
     zero = graph.const([0], np.int64)
     length = graph.op("Shape", "ids", start=1, end=2)
-    places = weights["embeddings.position_embeddings.weight"][:MOST_TOKENS]
+    places = weights["embeddings.position_embeddings.weight"][:most_tokens]
     places = graph.op("Slice", graph.const(places), zero, length, zero)
-    kinds = graph.op(
-        "Gather", graph.const(weights["embeddings.token_type_embeddings.weight"]), "kinds"
-    )
-    x = graph.norm("embeddings", graph.op("Add", graph.op("Add", words, places), kinds))
+    kinds = graph.const(weights["embeddings.token_type_embeddings.weight"])
+    together = graph.op("Add", graph.op("Add", words, places), graph.op("Gather", kinds, "kinds"))
+    x = graph.norm("embeddings", together)
     mask = graph.op("Cast", "mask", to=TensorProto.INT32)
-    shared = min(_numbers(weights, "stance.layer"))
-    for number in range(shared):
+    for number in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
         x = layer(graph, x, f"encoder.layer.{number}", mask)
-    branches = []
-    for stack, head, name in (
-        ("encoder.layer", "head", "ranked"),
-        ("stance.layer", "stance", "compared"),
-    ):
-        branch = graph if largest is None else graph.branch()
-        y = x
-        for number in [n for n in _numbers(weights, stack) if n >= shared]:
-            y = layer(branch, y, f"{stack}.{number}", mask)
-        first = branch.op("Gather", y, branch.const(0, np.int64), axis=1)
-        product = branch.op("MatMul", first, branch.const(weights[f"{head}.weight"].T))
-        branch.op("Add", product, branch.const(weights[f"{head}.bias"]), name=name)
-        branches.append(branch)
-    if largest is not None:
-        ranked, compared = (
-            helper.make_graph(branch.nodes, name, [], [_floats(name)], branch.constants)
-            for branch, name in zip(branches, ("ranked", "compared"), strict=True)
-        )
-        made = helper.make_node(
-            "If", ["compares"], ["said"], then_branch=compared, else_branch=ranked
-        )
-        graph.nodes.append(made)
+    first = graph.op("Gather", x, graph.const(0, np.int64), axis=1)
+    product = graph.op("MatMul", first, graph.const(weights[f"{head}.weight"].T))
+    graph.op("Add", product, graph.const(weights[f"{head}.bias"]), name=head)
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
         for name in ("ids", "mask", "kinds")
     ]
-    if largest is None:
-        outputs = [_floats(name) for name in ("ranked", "compared", *graph.inputs)]
-    else:
-        inputs.append(helper.make_tensor_value_info("compares", TensorProto.BOOL, []))
-        outputs = [_floats("said")]
-    made = helper.make_graph(graph.nodes, "ricordo-reranker", inputs, outputs, graph.constants)
+    wanted = [head, *(graph.inputs if largest is None else ())]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in wanted]
+    constants = [*table, *graph.constants]
+    made = helper.make_graph(graph.nodes, f"ricordo-{head}", inputs, outputs, constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(CONTRIBUTED, 1)]
     return helper.make_model(made, ir_version=8, opset_imports=opsets, producer_name="ricordo")
 
@@ -186,41 +157,24 @@ def pair(tokenizer: Tokenizer, question: str, line: str) -> dict[str, np.ndarray
 
 def recovered(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
     """The weights of a graph that was made here, up to what their bits could not hold."""
-    base = _arrays(graph)
+    known = {one.name: numpy_helper.to_array(one).astype(np.float32) for one in graph.initializer}
     gathered = [node.input[0] for node in graph.node if node.op_type == "Gather"]
     sliced = next(node for node in graph.node if node.op_type == "Slice")
-    normed = next(node for node in graph.node if node.op_type == "LayerNormalization")
+    normed, *norms = (node for node in graph.node if node.op_type == "LayerNormalization")
     found = {
-        "embeddings.word_embeddings.weight": base[gathered[0]] * base[gathered[1]],
-        "embeddings.token_type_embeddings.weight": base[gathered[2]],
-        "embeddings.position_embeddings.weight": base[sliced.input[0]],
-        "embeddings.LayerNorm.weight": base[normed.input[1]],
-        "embeddings.LayerNorm.bias": base[normed.input[2]],
+        "embeddings.word_embeddings.weight": known[gathered[0]] * known[gathered[1]],
+        "embeddings.token_type_embeddings.weight": known[gathered[2]],
+        "embeddings.position_embeddings.weight": known[sliced.input[0]],
+        "embeddings.LayerNorm.weight": known[normed.input[1]],
+        "embeddings.LayerNorm.bias": known[normed.input[2]],
     }
-    for name, stack, head in (
-        ("else_branch", "encoder.layer", "head"),
-        ("then_branch", "stance.layer", "stance"),
-    ):
-        branch = branch_of(graph, name)
-        found |= _stacked(branch, base | _arrays(branch), stack, head)
-    return found
-
-
-def branch_of(graph: onnx.GraphProto, name: str) -> onnx.GraphProto:
-    choice = next(node for node in graph.node if node.op_type == "If")
-    return next(each.g for each in choice.attribute if each.name == name)
-
-
-def _arrays(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
-    return {one.name: numpy_helper.to_array(one).astype(np.float32) for one in graph.initializer}
-
-
-def _stacked(
-    branch: onnx.GraphProto, known: dict[str, np.ndarray], stack: str, head: str
-) -> dict[str, np.ndarray]:
-    found, divided, products, norms = {}, {}, 0, 0
-    for node in branch.node:
-        if node.op_type == "Mul":
+    for place, node in enumerate(norms):
+        part = ("attention.output", "output")[place % 2]
+        name = f"encoder.layer.{place // 2}.{part}.LayerNorm"
+        found |= {f"{name}.weight": known[node.input[1]], f"{name}.bias": known[node.input[2]]}
+    divided, products = {}, 0
+    for node in graph.node:
+        if node.op_type == "Mul" and node.input[1] in known:
             divided[node.output[0]] = known[node.input[1]]
         elif node.op_type == "DynamicQuantizeMatMul":
             weight = known[node.input[1]] * known[node.input[2]]
@@ -232,17 +186,13 @@ def _stacked(
                 np.split(known[node.input[4]], len(parts)),
                 strict=True,
             ):
-                name = f"{stack}.{products // len(PRODUCTS)}.{part}"
+                name = f"encoder.layer.{products // len(PRODUCTS)}.{part}"
                 found |= {f"{name}.weight": one, f"{name}.bias": bias}
             products += 1
-        elif node.op_type == "LayerNormalization":
-            name = f"{stack}.{norms // 2}.{('attention.output', 'output')[norms % 2]}.LayerNorm"
-            found |= {f"{name}.weight": known[node.input[1]], f"{name}.bias": known[node.input[2]]}
-            norms += 1
         elif node.op_type == "MatMul":
-            found[f"{head}.weight"] = known[node.input[1]].T
-        elif node.op_type == "Add" and node.input[1] in known:
-            found[f"{head}.bias"] = known[node.input[1]]
+            found["head.weight"] = known[node.input[1]].T
+        elif node.output[0] in ("said", "head"):
+            found["head.bias"] = known[node.input[1]]
     return found
 
 
@@ -260,32 +210,25 @@ def write(source: Path, shipped: Path, conversations: Path, vocabulary: Path, ou
         for name, value in torch.load(source).items()
     }
     weights = recovered(old.graph) | learned
-    session = onnxruntime.InferenceSession(build(weights, None).SerializeToString())
+    table = word_table(weights)
+    exact = build(weights, table, None, "head", MOST_TOKENS)
+    session = onnxruntime.InferenceSession(exact.SerializeToString())
     tokenizer = Tokenizer.from_file(str(vocabulary))
     lines = conversations.read_text(encoding="utf-8").splitlines()
     turns = [turn for line in lines for turn in json.loads(line)["turns"]][:CALIBRATED]
     largest: list | None = None
     for (_, _, before), (_, who, said) in pairwise(turns):
-        _, _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
+        _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
         sizes = [np.abs(one[0]).max(0) for one in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
-    made = build(weights, largest)
-    assert [node.output for node in made.graph.node] == [node.output for node in old.graph.node]
-    del made.graph.initializer[:]
-    made.graph.initializer.extend(old.graph.initializer)
-    for name, head in (("else_branch", "head.weight"), ("then_branch", "stance.weight")):
-        if head not in learned:
-            branch_of(made.graph, name).CopyFrom(branch_of(old.graph, name))
+    made = build(weights, table, largest, "head", MOST_TOKENS)
     out.write_bytes(made.SerializeToString(deterministic=True))
     whole = onnxruntime.InferenceSession(str(out))
     close = []
-    for (_, _, one), (_, who, two) in list(pairwise(turns))[::4]:
-        given = pair(tokenizer, one, f"{who}: {two}")
-        ranked, compared = session.run(["ranked", "compared"], given)
-        said = [whole.run(None, given | {"compares": np.array(flag)})[0] for flag in (False, True)]
-        close.append([ranked[0, 0], said[0][0, 0], compared[0, 0], said[1][0, 0]])
-    found = np.corrcoef(np.array(close).T)
-    print(out.stat().st_size, "correlations", found[0, 1], found[2, 3])
+    for (_, _, before), (_, who, said) in list(pairwise(turns))[::4]:
+        given = pair(tokenizer, before, f"{who}: {said}")
+        close.append([one.run(["head"], given)[0][0, 0] for one in (session, whole)])
+    print(out.stat().st_size, "correlation", np.corrcoef(np.array(close).T)[0, 1])
 
 
 if __name__ == "__main__":

@@ -12,48 +12,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
 from scripts.export_model import read_safetensors
 from tokenizers import Tokenizer
-from training.reranker.export import CONTRIBUTED, Graph, layer
+from training.reranker.export import build
 from training.stance.pairs import BETWEEN, FIRST, NEW_TOKENS, OLD_TOKENS, spoken, written
 
 ENCODER, MADE = "ricordo-multi-int8.onnx", "ricordo-multi-stance.onnx"
 MOST_TOKENS = OLD_TOKENS + NEW_TOKENS + 3
 MEASURED = 600
-
-
-def build(
-    weights: dict[str, np.ndarray], tables: list[onnx.TensorProto], largest: list | None
-) -> onnx.ModelProto:
-    graph = Graph(weights, largest)
-    rows = graph.op("Gather", tables[0].name, "ids")
-    wide = graph.op("Cast", rows, to=TensorProto.FLOAT)
-    words = graph.op("Mul", wide, graph.op("Gather", tables[1].name, "ids"))
-    zero = graph.const([0], np.int64)
-    length = graph.op("Shape", "ids", start=1, end=2)
-    places = weights["embeddings.position_embeddings.weight"][:MOST_TOKENS]
-    places = graph.op("Slice", graph.const(places), zero, length, zero)
-    kinds = graph.const(weights["embeddings.token_type_embeddings.weight"])
-    together = graph.op("Add", graph.op("Add", words, places), graph.op("Gather", kinds, "kinds"))
-    x = graph.norm("embeddings", together)
-    mask = graph.op("Cast", "mask", to=TensorProto.INT32)
-    layers = sum(name.endswith("attention.self.query.weight") for name in weights)
-    for number in range(layers):
-        x = layer(graph, x, f"encoder.layer.{number}", mask)
-    first = graph.op("Gather", x, graph.const(0, np.int64), axis=1)
-    product = graph.op("MatMul", first, graph.const(weights["stance.weight"].T))
-    graph.op("Add", product, graph.const(weights["stance.bias"]), name="stance")
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
-        for name in ("ids", "mask", "kinds")
-    ]
-    wanted = ["stance", *(graph.inputs if largest is None else ())]
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in wanted]
-    constants = [*tables, *graph.constants]
-    made = helper.make_graph(graph.nodes, "ricordo-stance", inputs, outputs, constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(CONTRIBUTED, 1)]
-    return helper.make_model(made, ir_version=8, opset_imports=opsets, producer_name="ricordo")
 
 
 def linked(table: onnx.TensorProto, whole: bytes) -> onnx.TensorProto:
@@ -92,7 +58,8 @@ def main() -> None:
         table.CopyFrom(constants[name])
         table.name = ("words", "scales")[place]
         tables.append(table)
-    session = onnxruntime.InferenceSession(build(weights, tables, None).SerializeToString())
+    exact_graph = build(weights, tables, None, "stance", MOST_TOKENS)
+    session = onnxruntime.InferenceSession(exact_graph.SerializeToString())
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     pairs = [pair for told in spoken().values() for pair, is_held in told if is_held]
     pairs = [*pairs, *written(is_held=True)][:MEASURED]
@@ -103,7 +70,8 @@ def main() -> None:
         sizes = [np.abs(one[0]).max(0) for one in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
     whole = (folder / ENCODER).read_bytes()
-    made = build(weights, [linked(table, whole) for table in tables], largest)
+    table = [linked(one, whole) for one in tables]
+    made = build(weights, table, largest, "stance", MOST_TOKENS)
     content = made.SerializeToString(deterministic=True)
     (folder / MADE).write_bytes(content)
     session = onnxruntime.InferenceSession(str(folder / MADE))

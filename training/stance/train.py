@@ -36,11 +36,14 @@ from training.stance.pairs import (
     written,
 )
 
-RATE, SECONDS, ROUNDS = 1.5e-4, 150.0, 30
+RATE, SECONDS, ROUNDS = 1.5e-4, 200.0, 30
+KEPT = {6: (0, 1, 2, 3, 4, 5), 4: (0, 1, 3, 5)}  # layers of the encoder
 SHARES = {"written": 96, "spoken": 144, "plain": 48, "unrelated": 32, "near": 96}  # of a batch
 NEAREST, FARTHEST = 0.97, 0.2  # cosines of what is near
 DROPPED = 0.1
+UNSEEN = 10_000  # of the near lines that are held back
 _DIALOGUES = re.compile(r"learn-\d+|f\d+")  # of Synthetic-Persona-Chat and FriendsQA
+Pools = dict[str, list[tuple[list[int], list[int], int]]]
 LOST = 0.05  # of the tokens, so that nothing is learned by heart
 
 
@@ -94,11 +97,13 @@ def near(encoder, tokens: list[list[int]], dialogues: list[range]) -> list[tuple
 class Comparer(nn.Module):
     """The encoder's layers over its own word table, which does not learn."""
 
-    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
+    def __init__(self, weights: dict[str, torch.Tensor], layers: int) -> None:
         super().__init__()
         table = quantised(weights["embeddings.word_embeddings.weight"])
         self.bert = model(len(table))
         self.bert.load_state_dict({**weights, "embeddings.word_embeddings.weight": table}, False)
+        every = self.bert.encoder.layer
+        self.bert.encoder.layer = nn.ModuleList(every[number] for number in KEPT[layers])
         kinds = self.bert.embeddings.token_type_embeddings.weight.data
         kinds[1] = kinds[0] + 0.02 * torch.randn_like(kinds[0])
         self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
@@ -169,7 +174,6 @@ def main() -> None:
         labels = [LABELS.index(one.label) for one in pairs]
         return list(zip(olds, news, labels, strict=True))
 
-    comparer = Comparer(weights)
     encoder = model(len(weights["embeddings.word_embeddings.weight"])).eval()
     encoder.load_state_dict(weights, strict=False)
     dialogues, lines = [], []
@@ -178,6 +182,7 @@ def main() -> None:
         lines += said
     tokens = encoded(lines)
     beside = near(encoder, tokens, dialogues)
+    chance.shuffle(beside)
     told = spoken()
     learned = [pair for pairs in told.values() for pair, is_held in pairs if not is_held]
     known = written(is_held=False)
@@ -186,7 +191,8 @@ def main() -> None:
         "spoken": prepared(learned),
         "plain": prepared(plain_pairs(ROUNDS, 3)),
         "unrelated": prepared(unrelated([*known, *learned], chance)),
-        "near": [(tokens[one], tokens[two], -1) for one, two in beside],
+        "near": [(tokens[one], tokens[two], -1) for one, two in beside[UNSEEN:]],
+        "unseen": [(tokens[one], tokens[two], -1) for one, two in beside[:UNSEEN]],
     }
     print({name: len(pool) for name, pool in pools.items()}, flush=True)
     checked = {
@@ -194,6 +200,19 @@ def main() -> None:
         for language, pairs in told.items()
     }
     checked["written"] = prepared(written(is_held=True))
+    for layers in KEPT:
+        comparer = learned_by(Comparer(weights, layers), pools, checked, chance, seconds)
+        made = {
+            name.removeprefix("bert."): value.half().cpu().contiguous()
+            for name, value in comparer.state_dict().items()
+            if name != "bert.embeddings.word_embeddings.weight"
+        }
+        save_file(made, str(out.with_stem(f"{out.stem}-{layers}")))
+
+
+def learned_by(
+    comparer: Comparer, pools: Pools, checked: Pools, chance: random.Random, seconds: float
+) -> Comparer:
     optimiser = torch.optim.AdamW(
         [value for value in comparer.parameters() if value.requires_grad],
         lr=RATE, weight_decay=0.01,
@@ -225,7 +244,7 @@ def main() -> None:
     figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
     comparer.eval()
     with torch.no_grad():
-        some = pools["near"][:20000]
+        some = pools["unseen"]
         ends = torch.cat(
             [
                 comparer([(old, new) for old, new, _ in some[start : start + 512]])
@@ -234,13 +253,9 @@ def main() -> None:
                 for start in range(0, len(some), 512)
             ]
         )
-    print(step, "steps", figures, "near ends", float((ends >= 0.9).float().mean()))
-    made = {
-        name.removeprefix("bert."): value.half().cpu().contiguous()
-        for name, value in comparer.state_dict().items()
-        if name != "bert.embeddings.word_embeddings.weight"
-    }
-    save_file(made, str(out))
+    shares = [round(float((ends >= sure).float().mean()), 4) for sure in (0.5, 0.8, 0.9, 0.95)]
+    print(step, "steps", figures, "ends of near lines", shares, flush=True)
+    return comparer
 
 
 if __name__ == "__main__":

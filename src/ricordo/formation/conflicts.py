@@ -12,7 +12,6 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.evidence import denials
 from ricordo.formation.gate import NOT_KEPT
 from ricordo.formation.own_words import ENDINGS, SENTENCE_END
 from ricordo.formation.schedule import FormationPolicy
@@ -34,24 +33,20 @@ from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
 from ricordo.providers.chat_model import Message
-from ricordo.recall.reranker import Stance, stances
 from ricordo.recall.service import Recall
+from ricordo.recall.stance import SURELY, UNKNOWN, Stance, stances
 from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired, sees_any
-from ricordo.text.languages import guess, may_be_english
 from ricordo.text.normalise import canonical, printable
 
 _NEIGHBOURS: Final = 8
-RELATED: Final = 0.25  # the least similarity of what the model compares
+_RELATED: Final = 0.25  # the least similarity of what the model compares
+_RELATED_TO_CHANGE: Final = 0.1
 _COMPARED: Final = 5
 _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
-SURELY: Final = 0.9
-_NAMED: Final = 0.2  # of the words, where a denial and what is known name the same
 _NAMED_AS_OVER: Final = 0.3
-_SAME_THING: Final = 0.4  # of the words, which a denial or another value ends
-_UNKNOWN: Final = Stance(0.0, 0.0, 0.0, 0.0)
 _ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
 _CHANGE: Final = pattern("corrections", "change", re.IGNORECASE)
@@ -274,7 +269,8 @@ class Resolver:
         for one in near:
             if canonical(one.item.content) == canonical(candidate.content):
                 return _ignored(candidate, IDENTICAL, one), []
-        related = [one for one in found if _are_related(candidate, one)][:_COMPARED]
+        least = related_to(candidate)
+        related = [one for one in found if _are_related(candidate, one, least)][:_COMPARED]
         similar = {one.item.content for one in near}
         compared = stances_to(candidate, [one.item.content for one in related], similar)
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
@@ -282,7 +278,7 @@ class Resolver:
         against = [
             one
             for one in found
-            if stance.get(one.item.id, _UNKNOWN).replaced >= SURELY
+            if stance.get(one.item.id, UNKNOWN).replaced >= SURELY
             or (
                 (reason := _contradiction(candidate, one.item.content))
                 and (one in near or reason == SWITCHED)
@@ -293,11 +289,11 @@ class Resolver:
         if candidate.is_change:
             return _new(candidate, near), []
         for one in near:
-            is_same = stance.get(one.item.id, _UNKNOWN).same >= SURELY
+            is_same = stance.get(one.item.id, UNKNOWN).same >= SURELY
             if is_same or says_nothing_new(candidate.content, one.item.content):
                 return _ignored(candidate, REDUNDANT, one), []
         for one in near:
-            is_more = stance.get(one.item.id, _UNKNOWN).refined >= SURELY
+            is_more = stance.get(one.item.id, UNKNOWN).refined >= SURELY
             if is_more or refines(candidate.content, one.item.content):
                 return _replacing(user_id, candidate, [one], MORE_SPECIFIC), []
         for one in near:
@@ -393,44 +389,26 @@ def stances_to(
 ) -> list[Stance]:
     """How a candidate stands to what is known, in the words of the user.
 
-    The model has learned English, in other languages only a denial is believed. In small talk it
-    sees ends everywhere: words must tell of a change, or be the same but for a value. Only of what
-    is ``similar`` it may say that it is the same, or less.
+    Only of what is ``similar`` it may say the same, or more.
     """
     said, quote = _in_its_sentence(candidate), candidate.quote
-    is_english = may_be_english(said)
-    is_over = candidate.is_ending or candidate.kind in ENDINGS
-    tells_change = is_over or _CHANGE.search(said) is not None
-    found = [_UNKNOWN] * len(known)
-    asked: dict[int, tuple[bool, bool]] = {}  # whether it may end it, and may be the same
+    is_over = _is_over(candidate)
+    found = [UNKNOWN] * len(known)
+    asked: list[int] = []
     for place, old in enumerate(known):
-        is_same = are_of_one_subject(old, quote) and are_of_one_subject(candidate.content, old)
+        is_same = are_of_one_subject(old, quote) and (
+            candidate.passage.actor is None or are_of_one_subject(candidate.content, old)
+        )
         if not is_same or not _meet(candidate, old):
             continue
-        shared = share_of_words(ENGLISH, said, old)
-        denies = shared >= _NAMED and denials(said) > denials(old)
-        if is_over and shared >= _NAMED_AS_OVER:
+        if is_over and share_of_words(ENGLISH, said, old) >= _NAMED_AS_OVER:
             found[place] = _ENDED
-        elif is_english and guess(old) in {"en", None}:
-            may_end = tells_change or denies or shared >= _SAME_THING
-            if may_end or old in similar:
-                asked[place] = may_end, old in similar
-        elif denies and shared >= _SAME_THING:
-            found[place] = _ENDED
-        elif denies:
-            asked[place] = True, False
+        else:
+            asked.append(place)
     answers = stances(said, [known[place] for place in asked])
-    for (place, (may_end, may_be_same)), how in zip(asked.items(), answers, strict=True):
-        ended = how.replaced if may_end else 0.0
-        found[place] = (how if may_be_same else _UNKNOWN)._replace(replaced=ended)
+    for place, how in zip(asked, answers, strict=True):
+        found[place] = how if known[place] in similar else UNKNOWN._replace(replaced=how.replaced)
     return found
-
-
-def may_end_anything(candidate: Candidate) -> bool:
-    """Whether :func:`stances_to` may find that a candidate ends what is known."""
-    said = _in_its_sentence(candidate)
-    is_over = candidate.is_ending or candidate.kind in ENDINGS
-    return is_over or may_be_english(said) or denials(said) > 0
 
 
 def _in_its_sentence(candidate: Candidate) -> str:
@@ -467,10 +445,25 @@ def _put_right(
     return None
 
 
-def _are_related(candidate: Candidate, known: KnownStatement) -> bool:
-    if known.similarity >= RELATED:
+def _is_over(candidate: Candidate) -> bool:
+    return candidate.is_ending or candidate.kind in ENDINGS
+
+
+def tells_change(candidate: Candidate) -> bool:
+    return _is_over(candidate) or _CHANGE.search(candidate.passage.text) is not None
+
+
+def related_to(candidate: Candidate) -> float:
+    """How similar something has to be for the model to compare it: what tells of a change may name
+    its subject only.
+    """
+    return _RELATED_TO_CHANGE if tells_change(candidate) else _RELATED
+
+
+def _are_related(candidate: Candidate, known: KnownStatement, least: float) -> bool:
+    if known.similarity >= least:
         return True
-    return share_of_words(ENGLISH, candidate.content, known.item.content) >= RELATED
+    return share_of_words(ENGLISH, candidate.content, known.item.content) >= least
 
 
 def _differ(candidate: Candidate, known: KnownStatement) -> bool:

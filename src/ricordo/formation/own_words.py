@@ -42,6 +42,7 @@ _NOT_A_CHANGE: Final = frozenset({"inject", "secret", REMEMBER})
 ENDINGS: Final = frozenset({"past", "denied"})
 _MAY_BEGIN: Final = frozenset({*ENDINGS, "chat", "deictic", "oneoff", "mood"})
 _CHANGES_NOTHING: Final = frozenset({"ask", "hypo", "wish", JOIN})
+_SURELY_ASKED: Final = 0.95
 _ONLY_ASKED: Final = frozenset({"note", STEPS})
 _FEWEST_LETTERS: Final = 4
 _FEWEST_DENSE: Final = 3
@@ -235,11 +236,17 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
     if has_other_voices(passage):
         return []
     pieces = pieces_with_requests(reading)
-    told = [one for one in pieces if one.label not in _CHANGES_NOTHING]
+    told = [
+        one
+        for one in pieces
+        if one.label not in _CHANGES_NOTHING or (one.label == "ask" and one.chance < _SURELY_ASKED)
+    ]
     if not told or any(one.label in _NOT_A_CHANGE for one in pieces):
         return []
     quote = passage.text[told[0].start : told[-1].end]
-    is_telling = not _is_short(quote) or any(one.label in ENDINGS for one in told)
+    is_telling = not _is_short(passage.text) or any(
+        one.is_kept or one.label in ENDINGS for one in told
+    )
     if not is_telling or len(quote) > MAX_FORMED_CHARS:
         return []
     surest = max(told, key=lambda one: one.chance)

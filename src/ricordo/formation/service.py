@@ -362,7 +362,7 @@ class Formation:
         Repeated memories count as recalled. None if another process has formed the segment.
         """
         answered: Answered = {}
-        ended = self._earlier.ended_by(user_id, found.told)
+        ended = self._earlier.ended_by(user_id, segment.thread_id, found.told)
         for _ in range(_ATTEMPTS):
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)

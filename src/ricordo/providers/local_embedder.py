@@ -35,12 +35,15 @@ SHIPPED_FOLDER: Final = Path(__file__).parent / "ricordo_multi"
 SHIPPED_GRAPH: Final = "ricordo-multi-int8.onnx"
 SHIPPED_FASTER_GRAPH: Final = "ricordo-multi-vnni.onnx"
 """The same weights for processors with VNNI; its word table is in the first file."""
+SHIPPED_STANCE_GRAPH: Final = "ricordo-multi-stance.onnx"
+"""Compares two statements, with the same word table."""
 SHIPPED_NAME: Final = "ricordo-multi"
 SHIPPED_WIDTH: Final = 384
 SHIPPED_SHA256: Final = {
-    SHIPPED_GRAPH: "fb49bfa2bc229a7ce085add3b050d6be65c87e450e50a9850e1cfd1682db6445",
-    SHIPPED_FASTER_GRAPH: "086f85819f2a3c671a2f4c0a1f3b1a87e13a14cb046e976d69847ce1bb8f4cdf",
-    "tokenizer.json": "c1776aad3e745c52d031e574d54fcaf1644d1c79b0c2e3b1d70ae474a7c214fc",
+    SHIPPED_GRAPH: "e23ebe56d77b0bac0a61cc2c159bb00c3fc270466c51ee8dcdd2cfb8a8190359",
+    SHIPPED_FASTER_GRAPH: "00507ebc06f4ec21e5d57337e4caa3aa87eb17ff1d81bd69b82a63474fc7ae0f",
+    SHIPPED_STANCE_GRAPH: "8e1314fbb3f2866911be691294cc468d4799dbd5e1ef3c0f41bf65e5433f3695",
+    "tokenizer.json": "43abef7e373b13a3eb3f751ee235a42e5504779150399008b697f45a4e9938db",
 }
 _DIGEST_CHARS: Final = 8
 
@@ -172,7 +175,7 @@ class OnnxModel:
 
     def __init__(self, files: ModelFiles, threads: int) -> None:
         self._path = files.graph
-        self._tokenizer = _load_tokenizer(files)
+        self.tokenizer = _load_tokenizer(files)
         self._session = _load_session(files, threads)
         self._inputs = _known_inputs(self._session, files.graph)
         self._output, self.width = _usable_output(self._session, files.graph)
@@ -184,7 +187,7 @@ class OnnxModel:
 
         One text at a time: the tokenizer's batches use threads that would not survive a fork.
         """
-        ids: Tokens = self._tokenizer.encode(text).ids
+        ids: Tokens = self.tokenizer.encode(text).ids
         return ids
 
     def vectors(self, batch: Sequence[Tokens]) -> Vectors:
@@ -336,12 +339,12 @@ class _LoadedModels:
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()
-        self._models: dict[tuple[ModelFiles, int], OnnxModel] = {}
+        self.all: dict[tuple[ModelFiles, int], OnnxModel] = {}
         self._names: dict[ModelFiles, str] = {}
 
     def reset_after_fork(self) -> Any:
         """The threads of a loaded model are gone in a child, so it loads its own."""
-        inherited = (self._lock, self._models)
+        inherited = (self._lock, self.all)
         names = self._names
         self._set_up()
         self._names = names
@@ -349,16 +352,16 @@ class _LoadedModels:
 
     def get(self, files: ModelFiles, threads: int) -> OnnxModel:
         """The model, loaded if necessary; a failed load is retried next time."""
-        loaded = self._models.get((files, threads))
+        loaded = self.all.get((files, threads))
         if loaded is None:
             with self._lock:
-                loaded = self._models.get((files, threads))
+                loaded = self.all.get((files, threads))
                 if loaded is None:
-                    loaded = self._models[files, threads] = OnnxModel(files, threads)
+                    loaded = self.all[files, threads] = OnnxModel(files, threads)
         return loaded
 
     def loaded(self, files: ModelFiles, threads: int) -> OnnxModel | None:
-        return self._models.get((files, threads))
+        return self.all.get((files, threads))
 
     def name(self, files: ModelFiles) -> str:
         """The model's identity; large files are read only once."""
@@ -369,6 +372,13 @@ class _LoadedModels:
 
 
 _models = _LoadedModels()
+
+
+def shipped_tokenizer() -> "Tokenizer":
+    """That of the shipped model where it is loaded, else one of its own."""
+    loaded = (model for (files, _), model in list(_models.all.items()) if files == SHIPPED)
+    found = next(loaded, None)
+    return _load_tokenizer(SHIPPED) if found is None else found.tokenizer
 
 
 class LocalEmbedder:

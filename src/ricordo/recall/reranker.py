@@ -1,8 +1,6 @@
-"""A small cross-encoder of ours, which reads two texts together.
+"""A small cross-encoder of ours, which reads a question again with each of the best results.
 
-It reads a question again with each of the best results; what it says joins the probability of the
-first ranking. And it says how a new statement stands to an old one. ``training/reranker`` has the
-recipe.
+What it says joins the probability of the first ranking. ``training/reranker`` has the recipe.
 """
 
 import json
@@ -24,7 +22,6 @@ _log = logging.getLogger(__name__)
 QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
-OLD_TOKENS: Final = 48
 _BATCH: Final = 4
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _LEAST: Final = 1e-4
@@ -87,15 +84,6 @@ def circumstances(worth: Scores, documents: int) -> Scores:
     return np.stack([worth, far, among, np.ones(len(worth))], 1)
 
 
-class Stance(NamedTuple):
-    """How likely a new statement ends an old one, says the same, says more, or something else."""
-
-    replaced: float
-    same: float
-    refined: float
-    other: float
-
-
 class Reranker:
     """Safe to share between threads."""
 
@@ -134,18 +122,8 @@ class Reranker:
             if said and spent * (1 + _BATCH / len(said)) > seconds:
                 break
             batch = [(asked, self._line(one)) for one in lines[len(said) : len(said) + _BATCH]]
-            said += self._run(batch, compares=False)[:, 0].tolist()
+            said += self._run(batch)[:, 0].tolist()
         return np.array(said)
-
-    def stances(self, new: str, olds: Sequence[str]) -> list[Stance]:
-        """How a new statement stands to each of several old ones. Both are in English."""
-        later = [*self._ids(new, LINE_TOKENS), _BETWEEN]
-        pairs = [([_FIRST, *self._ids(old, OLD_TOKENS), _BETWEEN], later) for old in olds]
-        found: list[Stance] = []
-        for start in range(0, len(pairs), _BATCH):
-            odds = np.exp(self._run(pairs[start : start + _BATCH], compares=True))
-            found += [Stance(*map(float, row / row.sum())) for row in odds]
-        return found
 
     def _line(self, line: Line) -> list[int]:
         before = self._ids(line.before, BEFORE_TOKENS)
@@ -157,8 +135,7 @@ class Reranker:
         ids: list[int] = self._tokenizer.encode(text[: most * 20], add_special_tokens=False).ids
         return ids[:most]
 
-    def _run(self, pairs: Sequence[tuple[list[int], list[int]]], *, compares: bool) -> Any:
-        """How each pair stands to each other, or how much rather the second answers the first."""
+    def _run(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Any:
         shape = (len(pairs), max(len(first) + len(second) for first, second in pairs))
         ids, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
         for row, (first, second) in enumerate(pairs):
@@ -166,12 +143,10 @@ class Reranker:
             ids[row, :end] = [*first, *second]
             mask[row, :end] = 1
             kinds[row, len(first) : end] = 1
-        given = {"ids": ids, "mask": mask, "kinds": kinds, "compares": np.array(compares)}
-        return self._session.run(None, given)[0]
+        return self._session.run(None, {"ids": ids, "mask": mask, "kinds": kinds})[0]
 
 
 _loaded = OnePerProcess(Reranker)
-_UNSURE: Final = Stance(0.0, 0.0, 0.0, 0.0)
 
 
 def reranker() -> Reranker:
@@ -192,12 +167,3 @@ def reread(
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
         _log.warning("the best results were not read again: %s", error)
         return None
-
-
-def stances(new: str, olds: Sequence[str]) -> list[Stance]:
-    """See :meth:`Reranker.stances`; all of them unsure where it fails."""
-    try:
-        return reranker().stances(new, olds) if olds else []
-    except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
-        _log.warning("statements were not compared: %s", error)
-        return [_UNSURE] * len(olds)

@@ -41,8 +41,6 @@ _WORDS: Final = {
 }
 # A word of several languages counts less for each of them.
 _SHARED_BY: Final = Counter(word for words in _WORDS.values() for word in words)
-_SPEAKER: Final = re.compile(r"\bI\b|\bi['’](?:m|ve|d|ll)\b")
-_ONLY_ENGLISH: Final = {"user", *(word for word in _WORDS["en"] if _SHARED_BY[word] == 1)}
 
 _SCRIPTS: Final = {
     "kana": re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]"),
@@ -112,12 +110,6 @@ def _guess(text: str) -> str | None:
     if weight / total < _MIN_SCRIPT_SHARE:
         return None
     return _latin(text) if script == "latin" else script
-
-
-def may_be_english(text: str) -> bool:
-    """Whether a text, however short, has a word that only English has of the languages above."""
-    said = {word.lower() for word in _WORD.findall(text[:_LONGEST_LOOK_CHARS])}
-    return _SPEAKER.search(text) is not None or not said.isdisjoint(_ONLY_ENGLISH)
 
 
 def _japanese_or_chinese(text: str, *, has_kana: bool) -> str | None:
