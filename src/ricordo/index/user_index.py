@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 from ricordo.storage.sql import Row
+from ricordo.text.trigrams import TrigramIndex
 
 SATURATION: Final = 1.2
 """BM25's k1: how soon repeated terms stop counting more."""
@@ -202,6 +203,7 @@ class UserIndex:
         self._dead_have_words = False
         self._norms: Floats | None = None
         self._impacts: dict[str, tuple[Ints, Floats]] = {}
+        self._trigrams: TrigramIndex | None = None
 
     @property
     def size(self) -> int:
@@ -222,12 +224,18 @@ class UserIndex:
     @property
     def nbytes(self) -> int:
         vectors = 0 if self._vectors is None else self._vectors.nbytes
-        return vectors + self._postings.nbytes + self.rows * 150
+        trigrams = 0 if self._trigrams is None else len(self._trigrams) * _BYTES_PER_TERM
+        return vectors + trigrams + self._postings.nbytes + self.rows * 150
 
-    @property
-    def vocabulary(self) -> Collection[str]:
+    def similar_terms(self, term: str, limit: int, at_least: float) -> list[tuple[str, float]]:
+        """Terms that a mistyped or truncated word may mean, with their similarity."""
         self._drop_words_of_dead()
-        return self._postings.terms
+        known = self._postings.terms
+        if self._trigrams is None:
+            self._trigrams = TrigramIndex()
+        if len(self._trigrams) < len(known):
+            self._trigrams.extend(islice(known, len(self._trigrams), None))
+        return self._trigrams.similar(term, limit=limit, at_least=at_least)
 
     def take(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         """Add rows as read from the database, new ones in bulk."""
@@ -333,6 +341,7 @@ class UserIndex:
         if self._dead_have_words:
             self._norms = None
             self._impacts.clear()
+            self._trigrams = None
             self._postings.keep_only(self.alive)
             self._dead_have_words = False
 

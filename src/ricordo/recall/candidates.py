@@ -6,7 +6,7 @@ says where to look first.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, islice
 from typing import Any, Final
@@ -34,7 +34,7 @@ from ricordo.storage.tables import PIECES, TURNS, Indexed
 from ricordo.storage.threads import has_pieces, turns_of_pieces
 from ricordo.text.names import NOBODY, Asked
 from ricordo.text.normalise import is_dense, is_identifier
-from ricordo.text.trigrams import similar_terms
+from ricordo.text.trigrams import best_of, similar_terms
 
 GUESSES_PER_TERM: Final = 3
 LEAST_SIMILARITY: Final = 0.4
@@ -188,18 +188,17 @@ def _shares(
 
 
 def _with_guesses(
-    meant: Mapping[str, float], unknown: Sequence[str], vocabulary: Iterable[str]
+    meant: Mapping[str, float],
+    unknown: Sequence[str],
+    similar: Callable[[str], list[tuple[str, float]]],
 ) -> dict[str, float]:
     """The terms with their certainty, and terms similar to unknown ones.
 
     An unknown word may be mistyped or truncated.
     """
     meant = dict(meant)
-    known = set(vocabulary)
     for term in unknown:
-        for guess, similarity in similar_terms(
-            term, known, limit=GUESSES_PER_TERM, at_least=LEAST_SIMILARITY
-        ):
+        for guess, similarity in similar(term):
             meant.setdefault(guess, similarity)
     return meant
 
@@ -219,8 +218,12 @@ def index_terms(
     frequency = {term: count(term) for term in meant}
     unknown = [term for term in question.terms if not frequency[term]]
     if unknown and _guesses(ranking) and sum(frequency.values()) < limit:
-        vocabulary = chain.from_iterable(user_index.vocabulary for user_index in indexes)
-        meant = _with_guesses(meant, unknown, vocabulary)
+
+        def similar(term: str) -> list[tuple[str, float]]:
+            found = (one.similar_terms(term, GUESSES_PER_TERM, LEAST_SIMILARITY) for one in indexes)
+            return best_of(set(chain.from_iterable(found)), GUESSES_PER_TERM)
+
+        meant = _with_guesses(meant, unknown, similar)
         frequency = {term: count(term) for term in meant}
     documents = sum(user_index.size for user_index in indexes)
     return TermWeights.of(ranking, question, meant, documents, frequency)
@@ -459,11 +462,22 @@ class CandidateSource:
         unknown = [term for term in question.terms if not matches.frequency.get(term)]
         too_few = len(matches.terms_by_id) < self._ranking.candidates
         if unknown and _guesses(self._ranking) and too_few:
-            vocabulary = chain(
-                *(self._search.vocabulary(connection, searched.kind, o) for o in searched.owners),
-                *(words.split() for words in shared.values()),
-            )
-            meant = _with_guesses(meant, unknown, vocabulary)
+            vocabulary = {
+                *chain(
+                    *(
+                        self._search.vocabulary(connection, searched.kind, o)
+                        for o in searched.owners
+                    )
+                ),
+                *chain(*(words.split() for words in shared.values())),
+            }
+
+            def similar(term: str) -> list[tuple[str, float]]:
+                return similar_terms(
+                    term, vocabulary, limit=GUESSES_PER_TERM, at_least=LEAST_SIMILARITY
+                )
+
+            meant = _with_guesses(meant, unknown, similar)
             matches = matching(list(meant))
         counts = (count_indexed(connection, searched.kind, owner) for owner in searched.owners)
         documents = sum(counts) + len(shared)

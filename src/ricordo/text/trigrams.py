@@ -1,15 +1,19 @@
 """Finds the known terms that a mistyped or truncated word may mean."""
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 from math import ceil
 from typing import Final
+
+import numpy as np
 
 MIN_WORD_CHARS: Final = 3
 # From this length on, a word with one typo is recognisable.
 _MIN_SLIP_CHARS: Final = 5
 _MAX_TRIGRAMS_IN_A_SLIP: Final = 4  # those around two swapped letters
+_ROUNDING: Final = 1e-9
 _SAMPLE_CHARS: Final = 65_536  # enough of a vocabulary to tell frequent trigrams from rare ones
 
 # The base score of a fragment; it grows with its share of the term.
@@ -21,6 +25,46 @@ def trigrams(word: str) -> frozenset[str]:
     """All runs of three characters of ``"  word "``; the spaces give the beginning more weight."""
     padded = f"  {word} "
     return frozenset(padded[place : place + 3] for place in range(len(word) + 1 if word else 0))
+
+
+class TrigramIndex:
+    """The words of a vocabulary that only grows, by their trigrams."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._with: dict[str, array[int]] = {}
+        self._sizes = array("i")
+        self._counts = array("i")  # of its trigrams
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def extend(self, words: Iterable[str]) -> None:
+        for number, word in enumerate(words, start=len(self._words)):
+            self._words.append(word)
+            own = trigrams(word)
+            self._sizes.append(len(word))
+            self._counts.append(len(own))
+            for trigram in own:
+                self._with.setdefault(trigram, array("i")).append(number)
+
+    def similar(self, term: str, *, limit: int, at_least: float) -> list[tuple[str, float]]:
+        """See :func:`similar_terms`."""
+        own = trigrams(term)
+        lists = [found for trigram in own if (found := self._with.get(trigram)) is not None]
+        limit = min(limit, len(self._words))
+        if len(term) < MIN_WORD_CHARS or not lists or limit <= 0:
+            return []
+        seen = np.bincount(np.frombuffer(b"".join(lists), np.int32), minlength=len(self._words))
+        sizes, counts = (np.frombuffer(one, np.int32) for one in (self._sizes, self._counts))
+        common = seen / (len(own) + counts - seen)
+        is_near = common >= max(at_least, np.partition(common, -limit)[-limit:].min()) - _ROUNDING
+        is_near |= (seen >= len(own) - _MAX_TRIGRAMS_IN_A_SLIP) & (abs(sizes - len(term)) <= 1)
+        inside = len({term[place : place + 3] for place in range(len(term) - 2)})
+        is_near |= (seen >= inside) & (sizes > len(term))
+        is_near &= sizes >= MIN_WORD_CHARS
+        words = (self._words[number] for number in np.flatnonzero(is_near).tolist())
+        return _best(term, own, words, limit, at_least)
 
 
 def similar_terms(
@@ -36,22 +80,8 @@ def similar_terms(
     if len(term) < MIN_WORD_CHARS or limit <= 0:
         return []
     own = trigrams(term)
-    scored = [
-        (word, _similarity(term, own, word))
-        for word in _worth_a_look(term, own, vocabulary, at_least)
-    ]
-    found = [(word, score) for word, score in scored if score >= at_least]
-    return nsmallest(limit, found, key=lambda pair: (-pair[1], pair[0]))
-
-
-def _worth_a_look(
-    term: str, own: frozenset[str], vocabulary: Iterable[str], at_least: float
-) -> list[str]:
-    """The words that share enough trigrams to be similar, each once.
-
-    All words are searched as one text: many times faster than one by one. A similar word shares
-    ``needed`` trigrams, so the ``needed - 1`` most frequent ones need not be searched.
-    """
+    # All words are searched as one text: many times faster than one by one. A similar word shares
+    # ``needed`` trigrams, so the ``needed - 1`` most frequent ones need not be searched.
     text = f"  {'   '.join(vocabulary)} "
     needed = max(1, min(ceil(at_least * len(own)), len(own) - _MAX_TRIGRAMS_IN_A_SLIP))
     skipped = needed - 1
@@ -59,9 +89,30 @@ def _worth_a_look(
     shared: Counter[str] = Counter()
     for trigram in rarest_first[: len(own) - skipped]:
         shared.update(_words_with(trigram, text))
-    # With s trigrams in common of a and b, s / (a + b - s) >= at_least, solved for s. A word of n
-    # letters, d of them different, has at least the smaller of n + 1 and d + 3 trigrams.
-    least = at_least / (1 + at_least)
+    words = _worth_a_look(term, own, shared, skipped, at_least)
+    return _best(term, own, words, limit, at_least)
+
+
+def best_of(found: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, float]]:
+    return nsmallest(limit, found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _best(
+    term: str, own: frozenset[str], words: Iterable[str], limit: int, at_least: float
+) -> list[tuple[str, float]]:
+    scored = ((word, _similarity(term, own, word)) for word in words)
+    return best_of((pair for pair in scored if pair[1] >= at_least), limit)
+
+
+def _worth_a_look(
+    term: str, own: frozenset[str], shared: Mapping[str, int], skipped: int, at_least: float
+) -> list[str]:
+    """The words that share enough trigrams to be similar, of which some were not looked for.
+
+    With s trigrams in common of a and b, s / (a + b - s) >= at_least, solved for s / (a + b). A
+    word of n letters, d of them different, has at least the smaller of n + 1 and d + 3 trigrams.
+    """
+    least = at_least / (1 + at_least) - _ROUNDING
     count, size, after_slip = len(own), len(term), len(own) - _MAX_TRIGRAMS_IN_A_SLIP
     return [
         word

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ricordo.text.trigrams import similar_terms, trigrams
+from ricordo.text.trigrams import TrigramIndex, similar_terms, trigrams
 
 pytestmark = pytest.mark.requirement("recall.typo")
 
@@ -42,6 +42,15 @@ def test_best_first_then_by_term() -> None:
     assert [word for word, _ in found] == ["house", "louse", "mouse"]
     assert found[0][1] == 1.0
     assert similar_terms("house", ["mouse", "louse"], limit=1, at_least=0.3) == [("louse", 0.8)]
+
+
+@given(words, st.lists(words, max_size=30, unique=True), st.sampled_from([0.1, 0.4, 0.8]))
+def test_an_index_finds_the_same(term: str, vocabulary: list[str], at_least: float) -> None:
+    index = TrigramIndex()
+    index.extend(vocabulary[:10])
+    index.extend(vocabulary[10:])
+    found = similar_terms(term, vocabulary, limit=3, at_least=at_least)
+    assert index.similar(term, limit=3, at_least=at_least) == found
 
 
 @given(long_words, st.data())
