@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.loading.course import Course, Load, fill, run_course
+from bench.loading.course import Course, Load, fill, run_bound, run_course
 from bench.loading.requests import Asked, Kind
 from bench.options import Commands, add_json
 from ricordo.cli.bench import progress_bars
@@ -26,6 +26,7 @@ from ricordo.wiring import open_memory
 from ricordo_bench.figures import Machine, percentile, this_machine
 
 SQLITE: Final = "SQLite"
+BOUND: Final = "bound"
 POSTGRESQL: Final = "PostgreSQL"
 _DATABASES: Final = {"sqlite": [SQLITE], "postgresql": [POSTGRESQL], "both": [SQLITE, POSTGRESQL]}
 _KILLS: Final = 5
@@ -48,11 +49,14 @@ class DatabaseLoad(Record):
 
     ``errors`` are refusals and missing answers, but for those of requests that were under way while
     the server was down: these are ``cut_off``. ``back_after_seconds`` is from each kill until the
-    service was ready again. ``clients_core`` is how much of a core the clients took themselves.
+    service was ready again. ``server_ms`` of a core is what a request cost the server;
+    ``clients_core`` is how much of a core the clients took themselves.
     """
 
     database: str
     requests_per_second: float
+    server_ms: float
+    server_cores: float
     search: Times
     add: Times
     errors: int
@@ -75,6 +79,7 @@ class LoadReport(Record):
     memories: int
     users: int
     add_percent: int
+    bound: DatabaseLoad | None
     databases: tuple[DatabaseLoad, ...]
 
 
@@ -117,11 +122,14 @@ def run(given: argparse.Namespace) -> None:
 def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> LoadReport:
     """Put the same load on each database, one after the other."""
     machine = this_machine()
-    found = []
+    found, bound = [], None
     with progress_bars(wanted=shows_progress) as bar:
         for name in databases:
             with new_store(name) as url:
                 plan = fill(url, load, bar(f"{name}: storing memories"))
+                if bound is None and not load.kills and not load.by_words:
+                    bar(f"{BOUND}: under load")(0, 1)
+                    bound = judged(BOUND, run_bound(url, load, plan))
                 bar(f"{name}: under load")(0, 1)
                 found.append(judged(name, run_course(url, load, plan)))
     return LoadReport(
@@ -131,6 +139,7 @@ def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> Lo
         memories=load.memories,
         users=load.users,
         add_percent=load.add_percent,
+        bound=bound,
         databases=tuple(found),
     )
 
@@ -157,6 +166,8 @@ def judged(database: str, course: Course) -> DatabaseLoad:
     return DatabaseLoad(
         database=database,
         requests_per_second=(len(course.outcome.asked) - len(failed)) / course.outcome.seconds,
+        server_ms=course.server_seconds * 1_000 / max(1, len(course.outcome.asked)),
+        server_cores=course.server_seconds / course.outcome.seconds,
         search=_times(course, Kind.SEARCH),
         add=_times(course, Kind.ADD),
         errors=len(errors),
@@ -208,28 +219,35 @@ def _times(course: Course, kind: Kind) -> Times:
 
 
 def _table(report: LoadReport) -> TableListing:
-    names = [one.database for one in report.databases]
+    shown = [*([report.bound] if report.bound else ()), *report.databases]
+    names = [one.database for one in shown]
+    not_looked = [""] * (len(shown) - len(report.databases))
     rows = [
-        ["requests per second", *(f"{one.requests_per_second:.0f}" for one in report.databases)],
-        *_time_rows("search", [one.search for one in report.databases]),
-        *_time_rows("add", [one.add for one in report.databases]),
-        ["errors", *(f"{one.errors:,}" for one in report.databases)],
-        ["additions acknowledged", *(f"{one.acknowledged:,}" for one in report.databases)],
-        ["additions stored", *(f"{one.stored:,}" for one in report.databases)],
-        ["additions lost", *(f"{one.lost:,}" for one in report.databases)],
+        ["requests per second", *(f"{one.requests_per_second:.0f}" for one in shown)],
+        ["server: of a core per request", *(f"{one.server_ms:.1f} ms" for one in shown)],
+        ["server: cores", *(f"{one.server_cores:.2f}" for one in shown)],
+        *_time_rows("search", [one.search for one in shown]),
+        *_time_rows("add", [one.add for one in shown]),
+        ["errors", *(f"{one.errors:,}" for one in shown)],
+        ["additions acknowledged", *(f"{one.acknowledged:,}" for one in shown)],
+        ["additions stored", *not_looked, *(f"{one.stored:,}" for one in report.databases)],
+        ["additions lost", *not_looked, *(f"{one.lost:,}" for one in report.databases)],
     ]
+    if report.bound:
+        share = report.bound.server_ms
+        rows.insert(
+            2, ["server: times the bound", *(f"{one.server_ms / share:.1f}" for one in shown)]
+        )
     if any(one.back_after_seconds for one in report.databases):
         rows += [
-            ["kills", *(str(len(one.back_after_seconds)) for one in report.databases)],
+            ["kills", *(str(len(one.back_after_seconds)) for one in shown)],
             ["requests cut off by them", *(f"{one.cut_off:,}" for one in report.databases)],
             [
                 "ready again after, at most",
                 *(f"{max(one.back_after_seconds):.1f} s" for one in report.databases),
             ],
         ]
-    rows.append(
-        ["cores that the clients took", *(f"{one.clients_core:.2f}" for one in report.databases)]
-    )
+    rows.append(["cores that the clients took", *(f"{one.clients_core:.2f}" for one in shown)])
     title = f"{report.clients} clients, {report.seconds:g} s, {report.memories:,} memories"
     return TableListing([title, *names], rows, report.machine.in_words)
 

@@ -1,6 +1,7 @@
 """One run: fill a store, serve it, let the clients ask, and look what is in it afterwards."""
 
 import contextlib
+import json
 import os
 import random
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx2
+import psutil
 from tests.support.served import COMMAND, ServedStore, served
 
 from bench.loading.requests import Added, Kind, Outcome, Plan
@@ -70,6 +72,7 @@ class Course:
     lost: list[Added] = field(default_factory=list)
     exit_code: int = 0
     doctor: str | None = None
+    server_seconds: float = 0.0  # of a core
 
 
 def fill(url: str, load: Load, progress: Progress) -> Plan:
@@ -102,17 +105,41 @@ def run_course(url: str, load: Load, plan: Plan) -> Course:
     outages = []
     with served(url, **load.environment) as service:
         _search_once(service.url, plan)
+        before = _cpu_seconds(service.pid)
         with _clients(service.url, plan) as clients:
             if load.kills:
                 outages = list(_kill_again_and_again(service, load))
             else:
                 clients.wait(load.seconds)
             outcome = clients.outcome()
+        used = _cpu_seconds(service.pid) - before  # where it was killed, of the last process
         exit_code = service.stop()
-    course = Course(outcome, outages, exit_code=exit_code)
+    course = Course(outcome, outages, exit_code=exit_code, server_seconds=used)
     course.stored, course.lost = _look_for(url, plan.users, outcome.added)
     course.doctor = _doctor(url, load)
     return course
+
+
+def run_bound(url: str, load: Load, plan: Plan) -> Course:
+    """The same load on the least server that could answer it, with the texts of a filled store."""
+    command = [sys.executable, "-m", "bench.loading.bound", url]
+    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = json.loads(process.stdout.readline())["listening"]
+            _search_once(address, plan)
+            before = _cpu_seconds(process.pid)
+            with _clients(address, plan) as clients:
+                clients.wait(load.seconds)
+                outcome = clients.outcome()
+            return Course(outcome, server_seconds=_cpu_seconds(process.pid) - before)
+        finally:
+            process.kill()
+
+
+def _cpu_seconds(pid: int) -> float:
+    used = psutil.Process(pid).cpu_times()
+    return used.user + used.system
 
 
 def _search_once(url: str, plan: Plan) -> None:

@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Calling, GatedRoute, Managing, ReadingAll, check_may_give
 from ricordo.http.files import LinesResponse, received_file
 from ricordo.http.responses import answer
-from ricordo.http.routing import RequestBody, router_for, run_lengthy
+from ricordo.http.routing import LENGTHY, RequestBody, router_for
 from ricordo.http.transfer import FILE, LINES
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import CreatedKey
@@ -30,7 +30,7 @@ def export_store(request: Request, store: ReadingAll) -> Response:
 async def import_store(request: Request, store: Managing) -> Response:
     """Bring in an export of any number of users, each under their own name."""
     async with received_file(request, GLOBAL_OWNER) as path:
-        return answer(await run_lengthy(store.import_file, path))
+        return answer(await LENGTHY.run(store.import_file, path))
 
 
 # No idempotency keys: their responses are stored, and secrets must not be.

@@ -21,7 +21,7 @@ from ricordo.http.examples import NOT_CHANGED, example_of, showing
 from ricordo.http.idempotency import IdempotentRoute
 from ricordo.http.problems import documented, says_json
 from ricordo.http.responses import answer, expected_by, nothing, tag_of, unchanged
-from ricordo.http.routing import router_for, run_lengthy
+from ricordo.http.routing import LENGTHY, SEARCHING, router_for
 from ricordo.model.fields import Parameter
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
@@ -35,6 +35,7 @@ _IN_QUERY: Final = ("GET", "DELETE")
 _PATH_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Responses of these are not kept: requests can be repeated anyway, nothing of an erased user may
 # be stored, and no secret.
+_SEARCHES: Final = frozenset({"search", "search_turns", "query", "context"})
 _NOT_IDEMPOTENT: Final = ("Administration", "Administration: keys")
 _PROPOSED: Final = "Nobody asked for it, and it is sensitive or a wish: it waits for consent."
 _KNOWN: Final = "It was there already, or was updated."
@@ -93,7 +94,11 @@ def _add(
         def work() -> Response:  # the answer is built in the thread, too: it may be large
             return _response(request, route, call(bound, **given))
 
-        return await (run_lengthy(work) if route.is_lengthy else run_in_threadpool(work))
+        if route.is_lengthy:
+            return await LENGTHY.run(work)
+        if operation.name in _SEARCHES:
+            return await SEARCHING.run(work)
+        return await run_in_threadpool(work)
 
     about = operation.help.split("\nRaises:")[0].replace("``", "`").strip()
     router.add_api_route(

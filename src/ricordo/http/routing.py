@@ -17,6 +17,7 @@ from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.idempotency import IdempotentRoute
 from ricordo.http.problems import EVERYWHERE
 from ricordo.limits import MAX_LENGTHY_REQUESTS
+from ricordo.providers.local_embedder import usable_cores
 
 
 class RequestBody(BaseModel):
@@ -113,29 +114,35 @@ def router_for(
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
-_threads: Final[RunVar[anyio.CapacityLimiter]] = RunVar("ricordo_lengthy_threads")
+
+class Threads:
+    """A number of threads apart from those that all requests share."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._limiter: RunVar[anyio.CapacityLimiter] = RunVar(f"ricordo_{name}_threads")
+        self._most = most
+
+    async def run(
+        self, work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
+    ) -> Found:
+        try:
+            limiter = self._limiter.get()
+        except LookupError:  # the first call on this event loop
+            limiter = anyio.CapacityLimiter(self._most)
+            self._limiter.set(limiter)
+        call = functools.partial(work, *args, **kwargs)
+        return await anyio.to_thread.run_sync(call, limiter=limiter)
+
+
+LENGTHY: Final = Threads("lengthy", MAX_LENGTHY_REQUESTS)
+"""For a model call, a whole file or store: a few would block everybody else, ``/readyz`` too."""
+SEARCHING: Final = Threads("searching", usable_cores() + 1)
+"""For searches, which compute all the time: more threads would only wait for each other."""
 
 
 def lengthy(endpoint: Callable[Given, Response]) -> Callable[Given, Coroutine[Any, Any, Response]]:
-    """Run an endpoint outside the threads that all requests share."""
-
     @functools.wraps(endpoint)
     async def call(*args: Given.args, **kwargs: Given.kwargs) -> Response:
-        return await run_lengthy(endpoint, *args, **kwargs)
+        return await LENGTHY.run(endpoint, *args, **kwargs)
 
     return call
-
-
-async def run_lengthy(
-    work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
-) -> Found:
-    """Run slow work (a model call, a whole file or store) in a small thread pool of its own.
-
-    In the shared threads a few of these would block everybody else, ``/readyz`` included.
-    """
-    try:
-        limiter = _threads.get()
-    except LookupError:  # the first call on this event loop
-        limiter = anyio.CapacityLimiter(MAX_LENGTHY_REQUESTS)
-        _threads.set(limiter)
-    return await anyio.to_thread.run_sync(functools.partial(work, *args, **kwargs), limiter=limiter)

@@ -9,7 +9,7 @@ from pydantic import Field
 from ricordo.http.auth import Acting, GatedRoute
 from ricordo.http.files import JSON_LINES, LinesResponse, received_file
 from ricordo.http.responses import answer
-from ricordo.http.routing import QueryParameters, router_for, run_lengthy
+from ricordo.http.routing import LENGTHY, QueryParameters, router_for
 from ricordo.model.reports import ImportReport
 from ricordo.transfer.imports import AUTO, FORMATS
 
@@ -61,5 +61,5 @@ async def import_user(
     nothing, so it needs no `Idempotency-Key`.
     """
     async with received_file(request, user.scope.user_id) as path:
-        report = await run_lengthy(user.import_file, path, **query.given())
+        report = await LENGTHY.run(user.import_file, path, **query.given())
     return answer(report)

@@ -249,7 +249,7 @@ def session_of(source: bytes | str, threads: int) -> Session:
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_ERRORS
-    options.intra_op_num_threads = min(threads, _cores())
+    options.intra_op_num_threads = min(threads, usable_cores())
     # Spinning threads would double the CPU time of each text.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -315,7 +315,7 @@ def _has_vnni() -> bool:
     return not {"avx512_vnni", "avx_vnni"}.isdisjoint(flags.split())
 
 
-def _cores() -> int:
+def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # what a container or taskset allows, where known
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
