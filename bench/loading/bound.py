@@ -90,10 +90,15 @@ class Server:
         self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; {_TABLE}")
         with open_memory(url, run_jobs=False) as memory:
             for name in memory.users():
-                texts = [item.content for item in memory.user(name).list(limit=1_000)]
-                known = self._users.setdefault(name, User())
-                for text, vector in zip(texts, self._embedder.embed(texts), strict=True):
-                    known.add(text, vector)
+                known, cursor = self._users.setdefault(name, User()), None
+                while True:
+                    page = memory.user(name).list(limit=1_000, cursor=cursor)
+                    texts = [item.content for item in page]
+                    for text, vector in zip(texts, self._embedder.embed(texts), strict=True):
+                        known.add(text, vector)
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
         self._vector = Together(lambda texts: list(self._embedder.embed(texts)))
         self._write = Together(self._written)
 

@@ -44,7 +44,8 @@ class Comparer:
 
     def __init__(self) -> None:
         graph = SHIPPED.graph.with_name(SHIPPED_STANCE_GRAPH)
-        SHIPPED.read_checked(graph)
+        for file in (graph, SHIPPED.graph):  # the word table is in the second
+            SHIPPED.read_checked(file)
         self._session = session_of(str(graph), _THREADS)
         self._tokenizer = shipped_tokenizer()
 
