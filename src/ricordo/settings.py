@@ -90,8 +90,9 @@ class StoreSettings(BaseModel):
         default=5.0, gt=0, le=3_600, description="How often to look for other processes' jobs."
     )
     language: str = Field(
-        default="english",
-        description="Language whose word forms search puts together: a Snowball language, or none.",
+        default="auto",
+        description="Language whose word forms search puts together: auto (each text by its own),"
+        " a Snowball language, vietnamese, or none.",
     )
     embedding_provider: str | None = Field(
         default=None,

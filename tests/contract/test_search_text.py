@@ -127,6 +127,28 @@ def test_a_guess_weighs_less_than_the_word_itself(searching: Searching) -> None:
     assert len(literal.search("lactosw")) == len(literal.search_turns("lactosw")) == 0
 
 
+INFLECTED = {
+    "Sie hat zwei Häuser am Meer": "Wem gehört das Haus?",
+    "A Ana le gustan los perros": "¿Quién tiene un perro?",
+    "Il a acheté des chevaux": "Où est le cheval ?",
+    "Pengguna sedang menuliskan laporan": "Siapa yang menulis itu?",
+    "У неё дома живут кошки": "Где кошка?",
+    "يعمل في المدرسة": "أين مدرسته؟",
+    "Bahçede köpekleri besliyor": "Bu köpek kimin?",
+    "उसके पास दो किताबें हैं": "वह किताब कहाँ है?",
+}
+
+
+def test_words_are_found_in_the_forms_of_their_own_language(searching: Searching) -> None:
+    ana = words_alone(searching)
+    stored = {text: ana.add(text).id for text in INFLECTED}
+    for text, question in INFLECTED.items():
+        assert [hit.id for hit in ana.search(question)] == [stored[text]], question
+    town = ana.add("Seit dem Herbst wohnt sie in Bremen").id
+    for question in ("Who lives in Bremen?", "Wer wohnt in Bremen?", "Bremen"):
+        assert ana.search(question)[0].id == town
+
+
 def test_every_operator_is_plain_text(searching: Searching) -> None:
     ana = words_alone(searching)
     tea = ana.add("Likes tea").id

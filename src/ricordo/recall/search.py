@@ -163,9 +163,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         started = time.perf_counter()
         answer = self.answer(user_id, query, limit, wanted, threshold)
         question = answer.question
-        snippets = Snippets(
-            () if question is None else list(question.meant), self._database.analyser
-        )
+        analyser = self._database.analyser.like(query)
+        snippets = Snippets(() if question is None else list(question.meant), analyser)
         hits = []
         for place, item in enumerate(answer.items):
             one = answer.ranked[place] if answer.ranked else None
@@ -390,12 +389,13 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         return self._names.of(view, user_id, self._themes(wanted)).asked(query)
 
     def _alias_terms(self, asked: Asked, terms: Sequence[str]) -> dict[str, list[str]]:
-        of = self._database.analyser.query_terms
+        analyser = self._database.analyser
+        of = analyser.like(asked.text).query_terms
         return {
             term: [known for known in of(asked.text[one.start : one.end]) if known in terms]
             for one in asked.mentions
             for word in asked.words(one)
-            for term in of(word)
+            for term in analyser.query_terms(word)
             if term not in terms
         }
 

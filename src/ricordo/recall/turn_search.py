@@ -132,7 +132,7 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         """Turns after the ones before them; of a piece, the part that has the words."""
         places = [(one.row.thread_id, one.row.position - 1) for one in best]
         before = turns_at(view.connection, user_id, places)
-        snippets = Snippets(list(question.meant), self._database.analyser)
+        snippets = Snippets(list(question.meant), self._database.analyser.like(question.text))
 
         def line(turn: SaidTurn, place: tuple[str, int]) -> Line:
             follows = place in before and (turn.part is None or turn.part[0] == 0)

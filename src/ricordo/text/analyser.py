@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_TERM_CHARS, MAX_TERMS_PER_TEXT
+from ricordo.text.languages import nearest
 from ricordo.text.normalise import (
     CHUNK,
     INNER_SIGN,
@@ -33,6 +34,8 @@ from ricordo.text.normalise import (
 # another machine.
 
 NO_LANGUAGE: Final = "none"
+EACH_ITS_OWN: Final = "auto"
+_USUAL: Final = "english"
 
 _PACKAGE: Final = "snowballstemmer"
 _UNOPENED_PACKAGE: Final = "_ricordo_snowballstemmer"  # the same folder, its __init__ not run
@@ -43,7 +46,7 @@ _MAX_KNOWN_STEMS: Final = 32_768
 ANALYSER_VERSION: Final = 1
 
 _MAX_KNOWN_CHUNKS: Final = 32_768
-_MAX_KNOWN_CHUNK_CHARS: Final = 128  # longer ones hardly ever come twice
+_MAX_KNOWN_CHUNK_CHARS: Final = 128
 
 # Possessives and English contractions: Ana's, I'll, they're, we've, she'd, I'm.
 _SHORT_ENDING = re.compile(r"'(?:s|ll|re|ve|d|m)$", re.IGNORECASE)
@@ -123,9 +126,14 @@ def _table(listed: Sequence[Affix]) -> _Table:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages with a stemmer, without loading any."""
+    """The languages with a stemmer or stop words, without loading any stemmer."""
+    return tuple(sorted(_stemmed() | word_lists("stop_words").keys()))
+
+
+@cache
+def _stemmed() -> frozenset[str]:
     names = (module.name for module in pkgutil.iter_modules(_folders()))
-    return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
+    return frozenset(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
 @cache
@@ -137,7 +145,7 @@ def stemmer_version() -> str:
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    if language == NO_LANGUAGE:
+    if language not in _stemmed():
         return str
     lock = threading.Lock()
     load = cache(lambda: _load(language))
@@ -178,25 +186,28 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 class Analyser:
-    """Splits texts into terms for one language.
+    """Splits texts into terms for one language, or each text by its own ("auto").
 
     Words are folded (case, diacritics, compatibility forms), stop words dropped, the rest stemmed.
     Identifiers are kept whole and also split. Scripts without spaces give character bigrams, emoji
     and other symbols are terms. Every term is 1 to 64 characters without white space, quotes,
     colons or NUL.
 
+    By its own language, a text also has the terms that it would have in English, so that a name is
+    found by a question in any language; a question has those of its own only.
+
     Cheap to create, since analysers of one language share caches. Thread-safe.
 
     Raises:
-        InvalidValue: not a language with a stemmer, nor "none".
+        InvalidValue: not a language with a stemmer or stop words, nor "auto" or "none".
     """
 
-    def __init__(self, language: str = "english") -> None:
-        if language != NO_LANGUAGE and language not in languages():
-            allowed = ", ".join([NO_LANGUAGE, *languages()])
+    def __init__(self, language: str = EACH_ITS_OWN) -> None:
+        if language not in (EACH_ITS_OWN, NO_LANGUAGE, *languages()):
+            allowed = ", ".join([EACH_ITS_OWN, NO_LANGUAGE, *languages()])
             raise InvalidValue("language", f"{language!r:.60} is not one of: {allowed}")
         self._language = language
-        self._uncached, self._cached = _chunk_analysis(language)
+        self._usual = _chunk_analysis(_USUAL if language == EACH_ITS_OWN else language)
 
     @property
     def language(self) -> str:
@@ -215,28 +226,51 @@ class Analyser:
 
     def terms(self, text: str) -> list[str]:
         """The terms to index: in order, with repeats, at most MAX_TERMS_PER_TEXT."""
-        found: list[str] = []
-        cached = self._cached
-        for chunk in CHUNK.findall(fold_marks(text)):
-            if len(chunk) <= _MAX_KNOWN_CHUNK_CHARS:
-                found += cached(chunk)
-            else:
-                found += self._uncached(chunk)
-            if len(found) >= MAX_TERMS_PER_TEXT:
-                del found[MAX_TERMS_PER_TEXT:]
-                break
-        return found
+        own = self._analysis(text)
+        return _terms(text, own if own is self._usual else _both(own, self._usual))
 
     def query_terms(self, text: str) -> list[str]:
-        """The terms to search: those of :meth:`terms`, each once."""
-        return list(dict.fromkeys(self.terms(text)))
+        """The terms to search, each once."""
+        return list(dict.fromkeys(_terms(text, self._analysis(text))))
+
+    def like(self, text: str) -> "Analyser":
+        """The analyser of a question, for single words of what it found."""
+        language = self._spoken(text)
+        return self if language is None else Analyser(language)
+
+    def _analysis(self, text: str) -> _ChunkTerms:
+        language = self._spoken(text)
+        return self._usual if language is None else _chunk_analysis(language)
+
+    def _spoken(self, text: str) -> str | None:
+        return nearest(text) if self._language == EACH_ITS_OWN else None
+
+
+def _terms(text: str, analysis: _ChunkTerms) -> list[str]:
+    found: list[str] = []
+    for chunk in CHUNK.findall(fold_marks(text)):
+        found += analysis(chunk)
+        if len(found) >= MAX_TERMS_PER_TEXT:
+            del found[MAX_TERMS_PER_TEXT:]
+            break
+    return found
 
 
 @cache
-def _chunk_analysis(language: str) -> tuple[_ChunkTerms, _ChunkTerms]:
-    """The analysis of one chunk, without and with a cache."""
+def _chunk_analysis(language: str) -> _ChunkTerms:
+    """The analysis of one chunk. Long ones hardly ever come twice, and are not kept."""
     uncached = _ChunkAnalysis(language).terms
-    return uncached, lru_cache(maxsize=_MAX_KNOWN_CHUNKS)(uncached)
+    cached = lru_cache(maxsize=_MAX_KNOWN_CHUNKS)(uncached)
+    return lambda chunk: (cached if len(chunk) <= _MAX_KNOWN_CHUNK_CHARS else uncached)(chunk)
+
+
+@cache
+def _both(own: _ChunkTerms, usual: _ChunkTerms) -> _ChunkTerms:
+    def terms(chunk: str) -> tuple[str, ...]:
+        said = own(chunk)
+        return (*said, *(term for term in usual(chunk) if term not in said)) if said else said
+
+    return terms
 
 
 class _ChunkAnalysis:

@@ -1,27 +1,28 @@
-"""Detects the language of a text, where that is certain.
-
-By script first, then by function words. Texts too short or too mixed get no answer: a wrong one
-costs more than none.
-"""
+"""Detects the language of a text: by its script first, then by function words."""
 
 import re
+import unicodedata
 from collections import Counter
 from functools import lru_cache
 from typing import Final
 
-from ricordo.text.analyser import stop_words
+from ricordo.text.normalise import word_lists
 
 # Everyday words, mostly verbs, that distinguish languages with common stop words.
 _FURTHER: Final = {
-    "en": "and but with lives works likes loves prefers wants has never always their was named no",
+    "en": "and but with lives works likes loves prefers wants has never always their was named no"
+    " love like live work want need went got",
     "id": "pengguna tidak suka tinggal bekerja kerja punya memiliki ingin tahun hari orang rumah"
     " setiap bernama berencana sebuah membeli pergi dia nya",
-    "de": "nutzer benutzer mag wohnt arbeitet lebt möchte plant jeden heißt gerne keine ist",
+    "de": "nutzer benutzer mag wohnt arbeitet lebt möchte plant jeden heißt heißen gerne keine ist",
     "es": "usuario vive trabaja gusta quiere prefiere tiene llama cada año día hermana",
     "fr": "utilisateur aime habite travaille veut préfère chaque année jour appelle sœur frère",
     "it": "utente vive lavora piace vuole preferisce anno giorno sorella fratello chiama",
     "pt": "usuário mora gosta trabalha quer prefere ano dia irmã irmão chama uma não",
     "nl": "gebruiker woont werkt houdt graag elke jaar dag zus broer heet niet",
+    "tr": "kullanıcı yaşıyor çalışıyor seviyor istiyor adı yıl gün evde kız kardeşi nedir",
+    "vi": "người dùng sống thích muốn tên năm ngày nhà việc mẹ bố tôi có đã đâu đang khi cho một"
+    " các",
 }
 _NAMES: Final = {
     "en": "english",
@@ -32,16 +33,24 @@ _NAMES: Final = {
     "it": "italian",
     "pt": "portuguese",
     "nl": "dutch",
+    "tr": "turkish",
+    "vi": "vietnamese",
 }
+_OWN_LETTERS: Final = {"de": "ßäö", "es": "ñ¿¡", "fr": "êœ", "pt": "ãõ", "tr": "ğşı", "vi": "đơư"}
+_BY_SCRIPT: Final = {"Cyrl": "russian", "Arab": "arabic", "Deva": "hindi"}
 # What an apostrophe leaves behind: the s of "user's" is no French word.
 _REMAINS: Final = frozenset("cdjlmnstv")
 _WORDS: Final = {
-    code: (stop_words(name) | frozenset(_FURTHER[code].split())) - _REMAINS
+    code: (word_lists("stop_words")[name] | frozenset(_FURTHER[code].split())) - _REMAINS
     for code, name in _NAMES.items()
 }
 # A word of several languages counts less for each of them.
-_SHARED_BY: Final = Counter(word for words in _WORDS.values() for word in words)
+_KNOWN_IN: Final = {
+    word: tuple(code for code, words in _WORDS.items() if word in words)
+    for word in frozenset[str]().union(*_WORDS.values())
+}
 
+_LATIN: Final = "latin"
 _SCRIPTS: Final = {
     "kana": re.compile("[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]"),
     "han": re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"),
@@ -52,12 +61,12 @@ _SCRIPTS: Final = {
     "Cyrl": re.compile("[\u0400-\u052f]"),
     "Arab": re.compile("[\u0620-\u06ff]"),
     "Deva": re.compile("[\u0904-\u0939]"),
-    "latin": re.compile("[a-zA-Z\u00c0-\u024f]"),
+    _LATIN: re.compile("[a-zA-Z\u00c0-\u024f\u1ea0-\u1ef9]"),
 }
 # One of these characters counts as several letters.
 _SIGNS_WEIGH: Final = {"kana": 3, "han": 3, "ko": 3}
 _CHINESE_ONLY = re.compile("[的了们們这這那吗嗎呢吧很她你您没沒说說]")
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<![\w@./:-])[^\W\d_]+(?![\w@/]|\.\w)")  # not part of an address
 
 _MIN_LETTERS: Final = 4
 _MIN_SCRIPT_SHARE: Final = 0.6
@@ -65,6 +74,7 @@ _MIN_SCORE: Final = 1.5
 _MIN_WORDS_FOUND: Final = 2
 _MIN_LEAD: Final = 1.8  # times the score of the second
 _LONGEST_LOOK_CHARS: Final = 4_000
+_SHORT_LOOK_CHARS: Final = 400
 
 LANGUAGE_NAMES: Final = {
     "de": "German",
@@ -80,22 +90,50 @@ LANGUAGE_NAMES: Final = {
     "nl": "Dutch",
     "pt": "Portuguese",
     "th": "Thai",
+    "tr": "Turkish",
+    "vi": "Vietnamese",
     "zh": "Chinese",
 }
 
 
 def guess(text: str) -> str | None:
-    """The language of a text, or None when uncertain.
+    """The language of a text, or None when it is too short or too mixed to be certain: for uses
+    where a wrong answer costs more than none.
 
     An ISO 639 code for Japanese, Chinese, Korean, Thai, Greek, Hebrew, English, Indonesian, German,
-    Spanish, French, Italian, Portuguese and Dutch. For scripts of many languages (Cyrillic, Arabic,
-    Devanagari), the ISO 15924 code of the script.
+    Spanish, French, Italian, Portuguese, Dutch, Turkish and Vietnamese. For scripts of many
+    languages (Cyrillic, Arabic, Devanagari), the ISO 15924 code of the script.
     """
     return _guess(text[:_LONGEST_LOOK_CHARS])
 
 
+def nearest(text: str) -> str | None:
+    """The language whose words and letters a text has, by its English name, however few they are;
+    None without any sign of one, and for languages that have no spaces between words.
+    """
+    start = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    start = start[:_SHORT_LOOK_CHARS].lower()
+    script = _LATIN if start.isascii() else _script(start)
+    if script != _LATIN:
+        return _BY_SCRIPT.get(script or "")
+    scores = dict.fromkeys(_NAMES, 0.0)
+    for word in _WORD.findall(start):
+        for code in _KNOWN_IN.get(word, ()):
+            scores[code] += 1 / len(_KNOWN_IN[word])
+    if not start.isascii():
+        for code, letters in _OWN_LETTERS.items():
+            scores[code] += any(letter in start for letter in letters)
+    (best, score), (_, second) = Counter(scores).most_common(2)
+    return _NAMES[best] if score > second else None
+
+
 @lru_cache(maxsize=64)
 def _guess(text: str) -> str | None:
+    script = _script(text)
+    return _latin(text) if script == _LATIN else script
+
+
+def _script(text: str) -> str | None:
     weights = {
         script: len(letters.findall(text)) * _SIGNS_WEIGH.get(script, 1)
         for script, letters in _SCRIPTS.items()
@@ -109,7 +147,7 @@ def _guess(text: str) -> str | None:
     script, weight = max(weights.items(), key=lambda entry: entry[1])
     if weight / total < _MIN_SCRIPT_SHARE:
         return None
-    return _latin(text) if script == "latin" else script
+    return script
 
 
 def _japanese_or_chinese(text: str, *, has_kana: bool) -> str | None:
@@ -120,10 +158,10 @@ def _japanese_or_chinese(text: str, *, has_kana: bool) -> str | None:
 
 
 def _latin(text: str) -> str | None:
-    words = _WORD.findall(text.lower())
+    words = _WORD.findall(unicodedata.normalize("NFC", text).lower())
     found = {code: [word for word in words if word in known] for code, known in _WORDS.items()}
     scores = {
-        code: sum(1 / _SHARED_BY[word] for word in matched) for code, matched in found.items()
+        code: sum(1 / len(_KNOWN_IN[word]) for word in matched) for code, matched in found.items()
     }
     (best, score), (_, second) = Counter(scores).most_common(2)
     is_sure = (

@@ -15,7 +15,8 @@ from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("recall.text")
 
-ENGLISH = Analyser()
+ENGLISH = Analyser("english")
+AUTO = Analyser()
 PLAIN = Analyser("none")
 
 # Lone surrogates included: a str can hold them.
@@ -107,6 +108,28 @@ def test_each_language_has_its_stop_words_and_stems() -> None:
         assert Analyser(language).terms(text) == expected.split()
 
 
+OF_THEIR_OWN = """
+Wie heißen Bens Katzen? => heiss ben katz | heiss heissen ben katz katzen
+Where do Ana's cats live? => ana cat live | ana cat live
+¿Dónde duermen los gatos? => duerm gat | duerm duermen gat gato
+У неё две кошки => две кошк | две кошк кошки
+أين تعيش القطط؟ => تعيش قطط | تعيش قطط القطط
+Kedileri nasıl buldun? => kedi bul | kedi kedileri bul buldun
+Tên con mèo là gì? => ten con meo | ten con meo
+Bremen => bremen | bremen
+猫の名前は => 猫の の名 名前 前は | 猫の の名 名前 前は
+ana.silva@example.com => ana.silva@example.com ana.silva ana silva example.com exampl com |
+"""
+
+
+def test_each_text_may_have_the_terms_of_its_own_language() -> None:
+    for text, expected in cases(OF_THEIR_OWN):
+        asked, _, stored = expected.partition("|")
+        assert AUTO.query_terms(text) == asked.split()
+        assert AUTO.terms(text) == (stored or asked).split()
+    assert AUTO.like("Wie heißen Bens Katzen?").terms("Katzen") == ["katz"]
+
+
 def test_search_operators_are_plain_text() -> None:
     for text in (
         *('tea AND "milk', "tea OR milk)", "NOT tea (milk", 'NEAR("tea" milk, 5)', "tea* ^milk"),
@@ -121,7 +144,7 @@ def test_search_operators_are_plain_text() -> None:
 @example("a'b,c@d#")
 @example("\ud800'\udfff:`\"")
 def test_every_term_obeys_the_alphabet(text: str) -> None:
-    for analyser in (ENGLISH, PLAIN):
+    for analyser in (ENGLISH, PLAIN, AUTO):
         for term in analyser.terms(text):
             assert 1 <= len(term) <= 64
             assert not any(letter.isspace() for letter in term)
@@ -132,9 +155,10 @@ def test_every_term_obeys_the_alphabet(text: str) -> None:
 
 @given(any_text)
 def test_the_unicode_form_does_not_matter(text: str) -> None:
-    wanted = terms(text)
-    for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        assert terms(unicodedata.normalize(form, text)) == wanted, form
+    for analyser in (ENGLISH, AUTO):
+        wanted = analyser.terms(text)
+        for form in ("NFC", "NFD", "NFKC", "NFKD"):
+            assert analyser.terms(unicodedata.normalize(form, text)) == wanted, form
 
 
 @given(letters)
@@ -157,15 +181,17 @@ def test_long_words_and_texts_are_cut() -> None:
 
 
 def test_a_language_must_exist() -> None:
-    with pytest.raises(InvalidValue, match="language: 'klingon' is not one of: none, .*english"):
+    with pytest.raises(
+        InvalidValue, match="language: 'klingon' is not one of: auto, none, .*english"
+    ):
         Analyser("klingon")
     assert Analyser("german").language == "german"
 
 
 def test_fingerprints_tell_analysers_apart() -> None:
-    every = ["none", *languages()]
+    every = ["auto", "none", *languages()]
     assert len({Analyser(language).fingerprint for language in every}) == len(every)
-    assert Analyser().fingerprint == Analyser("english").fingerprint
+    assert Analyser().fingerprint == Analyser("auto").fingerprint
     assert len(Analyser().fingerprint) < 64
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.text.languages import guess
+from ricordo.text.languages import guess, nearest
 from tests.unit.tables import cases, phrases
 
 KNOWN = """
@@ -29,6 +29,21 @@ De gebruiker woont in Utrecht en werkt als leraar. => nl
 उपयोगकर्ता दिल्ली में रहता है => Deva
 Ο χρήστης μένει στην Αθήνα. => el
 """
+NEAREST = """
+Where is it? => english
+Wo ist es? => german
+Di mana? => indonesian
+¿Quién? => spanish
+Où est-il ? => french
+Dov'è il gatto? => italian
+Onde está? => portuguese
+Waar is het? => dutch
+Bu kim? => turkish
+Ở đâu? => vietnamese
+Где она? => russian
+أين هي؟ => arabic
+वह कहाँ है? => hindi
+"""
 UNKNOWN = """
 Rome | OK! | User lives in Rome. | Nama: Ana | 123 456 | 🎉🎉🎉🎉 | 東京都在住 |
 Ana Silva, Ben, Paris, Berlin | Moscow, Москва, Tokyo, 東京都 | in a no me |
@@ -48,3 +63,12 @@ def test_plain_texts_are_recognised_and_short_and_mixed_ones_not_guessed() -> No
 def test_any_text_is_looked_at_without_fault(text: str) -> None:
     found = guess(text)
     assert found is None or 2 <= len(found) <= 4
+    nearest(text)
+
+
+@pytest.mark.requirement("recall.text")
+def test_a_word_is_enough_for_the_nearest_language() -> None:
+    for text, language in cases(NEAREST):
+        assert nearest(text) == language, text
+    for text in ("", "Rome", "wie", "猫です", "고양이", "แมว", "ana@example.com", "1.5"):
+        assert nearest(text) is None, text
