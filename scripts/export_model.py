@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-WEIGHTS_SHA256 = "4e158b3c1dd4fef6d075ddecca1bcb23db5413598b7bfcba15a618a99c8d534e"
+WEIGHTS_SHA256 = "f9cf7bc2cc05273a23fd95fe0dd0ab223a86f73b7f993a3a338a2806e517c483"
 LAYERS, HEADS, WIDTH, MAX_TOKENS, BLOCK = 6, 12, 384, 256, 128
 CONTRIBUTED = "com.microsoft"  # onnxruntime's own operators, in every build of it
 

@@ -133,7 +133,7 @@ def test_none_and_local_ones(registry: EmbedderRegistry, tmp_path: Path) -> None
     assert registry.get(parse("none")) is None
     shipped, other = registry.get(parse("local")), registry.get(parse(f"local:{tmp_path}"))
     assert isinstance(shipped, LocalEmbedder)
-    assert shipped.model == "ricordo-multi@e23ebe56"
+    assert shipped.model == "ricordo-multi@11b2660f"
     assert repr(other) == f"LocalEmbedder(folder={tmp_path!r}, threads=1)"
 
 
@@ -240,7 +240,7 @@ def test_an_embedder_that_works_is_tried_out() -> None:
     result = embedding_choice.test_embedder(LocalEmbedder(), monotonic=lambda: next(moments))
     assert result.latency_ms == pytest.approx(4.0)
     assert (result.ok, result.problem, result.dimensions) == (True, None, 384)
-    assert (result.provider, result.model) == ("local", "ricordo-multi@e23ebe56")
+    assert (result.provider, result.model) == ("local", "ricordo-multi@11b2660f")
 
 
 def test_an_embedder_that_fails_says_why_in_one_line(

@@ -1,15 +1,16 @@
-"""python -m training.reranker.export read SHIPPED.onnx OUT.npz
-python -m training.reranker.export write LEARNED.pt SHIPPED.onnx CONVERSATIONS.jsonl TOKENIZER OUT
+"""python -m training.reranker.export LEARNED FOLDER: the graph that reads a question with a line.
 
-``read`` finds the weights of a graph again; ``write`` makes one of the trained cross-encoder, with
-8-bit weights; the embeddings stay as they are. Activations are quantised at run time, one scale for
-a run; few inputs are much larger than the rest, so each is divided by how large it gets
-in CONVERSATIONS and its weights are multiplied by it. Weights take seven bits of the eight: on
-processors without VNNI sums of two products would overflow otherwise.
+FOLDER has the sentence encoder, whose word table the graph reads, and receives
+``ricordo-multi-reader.onnx``. Weights have eight bits. Activations are quantised at run time, one
+scale for a run; few inputs are much larger than the rest, so each is divided by how large it gets
+in conversations of many languages, and its weights are multiplied by it. Weights take seven bits
+of the eight: on processors without VNNI sums of two products would overflow otherwise.
 """
 
+import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,19 +18,22 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from scripts.export_model import read_safetensors
 from tokenizers import Tokenizer
 
-HEADS, WIDTH, MOST_TOKENS = 12, 384, 160
+ENCODER, MADE = "ricordo-multi-int8.onnx", "ricordo-multi-reader.onnx"
+HEADS, WIDTH = 12, 384
+QUESTION_TOKENS, LINE_TOKENS = 32, 84
+MOST_TOKENS = QUESTION_TOKENS + LINE_TOKENS + 3
 CONTRIBUTED = "com.microsoft"
 STRENGTH = 0.75
 LEVELS = 63
-CALIBRATED = 400  # turns
-PRODUCTS = (
-    ("attention.self.query", "attention.self.key", "attention.self.value"),
-    ("attention.output.dense",),
-    ("intermediate.dense",),
-    ("output.dense",),
-)
+CALIBRATED = 60  # lines of a language
+FIRST, BETWEEN = 101, 102
+DATA = Path(__file__).parents[1] / "ranker" / "data"
+TRANSLATED = Path(__file__).parent / "data" / "translated"
+
+Given = dict[str, np.ndarray]
 
 
 class Graph:
@@ -97,16 +101,6 @@ def layer(graph: Graph, x: str, name: str, mask: str) -> str:
     return graph.norm(f"{name}.output", graph.dense(wide, f"{name}.output.dense"), x)
 
 
-def word_table(weights: dict[str, np.ndarray]) -> list[onnx.TensorProto]:
-    """Words in eight bits, and a scale for each."""
-    table = weights["embeddings.word_embeddings.weight"]
-    scale = np.abs(table).max(1, keepdims=True) / 127
-    return [
-        numpy_helper.from_array(np.rint(table / scale).astype(np.int8), "words"),
-        numpy_helper.from_array(scale.astype(np.float32), "scales"),
-    ]
-
-
 def build(
     weights: dict[str, np.ndarray],
     table: list[onnx.TensorProto],
@@ -143,10 +137,35 @@ def build(
     return helper.make_model(made, ir_version=8, opset_imports=opsets, producer_name="ricordo")
 
 
-def pair(tokenizer: Tokenizer, question: str, line: str) -> dict[str, np.ndarray]:
-    first = tokenizer.encode(question, add_special_tokens=False).ids[:32]
-    second = tokenizer.encode(line, add_special_tokens=False).ids[:64]
-    ids = [101, *first, 102, *second, 102]
+def tables(encoder: onnx.GraphProto) -> list[onnx.TensorProto]:
+    """Words of the encoder in eight bits, and a scale for each."""
+    constants = {one.name: one for one in encoder.initializer}
+    gathered = [node.input[0] for node in encoder.node if node.op_type == "Gather"][:2]
+    found = []
+    for name, constant in zip(("words", "scales"), gathered, strict=True):
+        table = onnx.TensorProto()
+        table.CopyFrom(constants[constant])
+        table.name = name
+        found.append(table)
+    return found
+
+
+def linked(table: onnx.TensorProto, whole: bytes) -> onnx.TensorProto:
+    """A table that is read from the encoder's file."""
+    made = onnx.TensorProto(name=table.name, data_type=table.data_type, dims=table.dims)
+    made.data_location = onnx.TensorProto.EXTERNAL
+    start, size = whole.index(table.raw_data), len(table.raw_data)
+    for key, value in (("location", ENCODER), ("offset", start), ("length", size)):
+        made.external_data.add(key=key, value=str(value))
+    return made
+
+
+def pair(tokenizer: Tokenizer, one: tuple[str, int], other: tuple[str, int]) -> Given:
+    """What a graph is given for two texts, each with the most tokens of it."""
+    first, second = (
+        tokenizer.encode(text, add_special_tokens=False).ids[:most] for text, most in (one, other)
+    )
+    ids = [FIRST, *first, BETWEEN, *second, BETWEEN]
     kinds = [0] * (len(first) + 2) + [1] * (len(second) + 1)
     return {
         "ids": np.array([ids]),
@@ -155,82 +174,43 @@ def pair(tokenizer: Tokenizer, question: str, line: str) -> dict[str, np.ndarray
     }
 
 
-def recovered(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
-    """The weights of a graph that was made here, up to what their bits could not hold."""
-    known = {one.name: numpy_helper.to_array(one).astype(np.float32) for one in graph.initializer}
-    gathered = [node.input[0] for node in graph.node if node.op_type == "Gather"]
-    sliced = next(node for node in graph.node if node.op_type == "Slice")
-    normed, *norms = (node for node in graph.node if node.op_type == "LayerNormalization")
-    found = {
-        "embeddings.word_embeddings.weight": known[gathered[0]] * known[gathered[1]],
-        "embeddings.token_type_embeddings.weight": known[gathered[2]],
-        "embeddings.position_embeddings.weight": known[sliced.input[0]],
-        "embeddings.LayerNorm.weight": known[normed.input[1]],
-        "embeddings.LayerNorm.bias": known[normed.input[2]],
-    }
-    for place, node in enumerate(norms):
-        part = ("attention.output", "output")[place % 2]
-        name = f"encoder.layer.{place // 2}.{part}.LayerNorm"
-        found |= {f"{name}.weight": known[node.input[1]], f"{name}.bias": known[node.input[2]]}
-    divided, products = {}, 0
-    for node in graph.node:
-        if node.op_type == "Mul" and node.input[1] in known:
-            divided[node.output[0]] = known[node.input[1]]
-        elif node.op_type == "DynamicQuantizeMatMul":
-            weight = known[node.input[1]] * known[node.input[2]]
-            weight = (weight * divided[node.input[0]][:, None]).T
-            parts = PRODUCTS[products % len(PRODUCTS)]
-            for part, one, bias in zip(
-                parts,
-                np.split(weight, len(parts)),
-                np.split(known[node.input[4]], len(parts)),
-                strict=True,
-            ):
-                name = f"encoder.layer.{products // len(PRODUCTS)}.{part}"
-                found |= {f"{name}.weight": one, f"{name}.bias": bias}
-            products += 1
-        elif node.op_type == "MatMul":
-            found["head.weight"] = known[node.input[1]].T
-        elif node.output[0] in ("said", "head"):
-            found["head.bias"] = known[node.input[1]]
-    return found
-
-
-def read(shipped: Path, out: Path) -> None:
-    found = recovered(onnx.load(shipped).graph)
-    np.savez(out, **{name: one.astype(np.float16) for name, one in found.items()})
-
-
-def write(source: Path, shipped: Path, conversations: Path, vocabulary: Path, out: Path) -> None:
-    import torch
-
-    old = onnx.load(shipped)
-    learned = {
-        name.removeprefix("bert."): value.float().numpy()
-        for name, value in torch.load(source).items()
-    }
-    weights = recovered(old.graph) | learned
-    table = word_table(weights)
-    exact = build(weights, table, None, "head", MOST_TOKENS)
-    session = onnxruntime.InferenceSession(exact.SerializeToString())
-    tokenizer = Tokenizer.from_file(str(vocabulary))
-    lines = conversations.read_text(encoding="utf-8").splitlines()
-    turns = [turn for line in lines for turn in json.loads(line)["turns"]][:CALIBRATED]
-    largest: list | None = None
-    for (_, _, before), (_, who, said) in pairwise(turns):
-        _, *found = session.run(None, pair(tokenizer, before, f"{who}: {said}"))
-        sizes = [np.abs(one[0]).max(0) for one in found]
+def export(learned: Path, folder: Path, head: str, made: str, most: int, given: list[Given]):
+    """Write the graph; what it says of the given texts, exactly and in eight bits."""
+    weights = read_safetensors(learned.read_bytes())
+    table = tables(onnx.load(folder / ENCODER).graph)
+    whole_graph = build(weights, table, None, head, most)
+    session = onnxruntime.InferenceSession(whole_graph.SerializeToString())
+    exact, largest = [], None
+    for one in given:
+        said, *found = session.run(None, one)
+        exact.append(said[0])
+        sizes = [np.abs(each[0]).max(0) for each in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
-    made = build(weights, table, largest, "head", MOST_TOKENS)
-    out.write_bytes(made.SerializeToString(deterministic=True))
-    whole = onnxruntime.InferenceSession(str(out))
-    close = []
-    for (_, _, before), (_, who, said) in list(pairwise(turns))[::4]:
-        given = pair(tokenizer, before, f"{who}: {said}")
-        close.append([one.run(["head"], given)[0][0, 0] for one in (session, whole)])
-    print(out.stat().st_size, "correlation", np.corrcoef(np.array(close).T)[0, 1])
+    whole = (folder / ENCODER).read_bytes()
+    table = [linked(each, whole) for each in table]
+    content = build(weights, table, largest, head, most).SerializeToString(deterministic=True)
+    (folder / made).write_bytes(content)
+    session = onnxruntime.InferenceSession(str(folder / made))
+    close = np.array([session.run(None, one)[0][0] for one in given])
+    alike = np.corrcoef(np.array(exact).ravel(), close.ravel())[0, 1]
+    print(hashlib.sha256(content).hexdigest(), len(content), f"correlation {alike:.4f}")
+    return np.array(exact), close
+
+
+def asked(tokenizer: Tokenizer) -> Iterator[Given]:
+    """Some lines of each language, and the ones before them as questions."""
+    english = [turn[2] for turn in json.loads((DATA / "friends.jsonl").open().readline())["turns"]]
+    files = sorted(TRANSLATED.glob("*.jsonl"))
+    for lines in (english, *(json.loads(file.open().readline())["lines"] for file in files)):
+        for before, said in pairwise(lines[:CALIBRATED]):
+            yield pair(tokenizer, (before, QUESTION_TOKENS), (said, LINE_TOKENS))
+
+
+def main() -> None:
+    learned, folder = map(Path, sys.argv[1:])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    export(learned, folder, "head", MADE, MOST_TOKENS, list(asked(tokenizer)))
 
 
 if __name__ == "__main__":
-    action, *paths = sys.argv[1:]
-    {"read": read, "write": write}[action](*map(Path, paths))
+    main()

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 from training.gate.qwen import load
-from training.reranker.train import config, vectors
+from training.reranker.train import encoder_of, vectors
 from transformers import BertModel
 
 SECONDS = {"write_learn": 60, "write": 80, "judge_learn": 280, "judge": 220}
@@ -367,12 +367,11 @@ def main() -> None:
     chance = random.Random(3)
     torch.manual_seed(3)
     given = Conversations(source)
-    encoder = BertModel(config(6), add_pooling_layer=False)
-    encoder.load_state_dict({name: one.float() for name, one in load_file(weights).items()}, False)
+    encoder = encoder_of({name: one.float() for name, one in load_file(weights).items()})
     tokenizer = Tokenizer.from_file(str(vocabulary))
     tokenizer.no_padding()
     tokenizer.enable_truncation(128)
-    nearest = Nearest(given, encoder.cuda().eval(), tokenizer)
+    nearest = Nearest(given, encoder, tokenizer)
     dialogues = [one for one in given.asked if one.kind == "dialogue"]
     keep = {id(one) for one in chance.sample(dialogues, min(16_000, len(dialogues)))}
     given.asked = [one for one in given.asked if one.kind != "dialogue" or id(one) in keep]

@@ -1,9 +1,12 @@
-"""python -m training.reranker.train reranker|encoder LISTS JUDGED TOKENIZER ORIGINAL START OUT
+"""python -m training.reranker.train reader LISTS JUDGED TOKENIZER ENCODER OUT SECONDS LAYERS
+python -m training.reranker.train encoder LISTS JUDGED TOKENIZER ENCODER OUT SECONDS
 
-On a GPU. A cross-encoder of four layers, or our sentence encoder, goes on learning from what a
-large model judged (JUDGED, by ``training.reranker.teacher``). The cross-encoder begins as START,
-which ``training.reranker.export`` reads from a graph, and keeps its embeddings: another stack of
-layers uses them as well. The encoder begins as START and stays near ORIGINAL.
+On a GPU. What a large model judged of English questions and lines (JUDGED, by
+``training.reranker.teacher``) holds of their translations in ``data/translated`` as well, whose
+speakers, lines and questions are in the order of ``training/ranker/data``. ``reader``: a
+cross-encoder of some layers of the sentence encoder learns it. ``encoder``: the sentence encoder
+itself; what is translated goes where its English original was, everything else stays. Neither
+changes the word table, which both read. The last translation of each language is held back.
 """
 
 import gzip
@@ -13,9 +16,10 @@ import random
 import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,25 +27,26 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
-from transformers import BertConfig, BertModel
+from training.multilingual.train import model
+from transformers import BertModel
 
 QUESTION_TOKENS, LINE_TOKENS, BEFORE_TOKENS = 32, 64, 20
-LIST, BATCH, LAYERS = 14, 128, 4
-SECONDS = {"reranker": 250, "encoder": 250}
+LIST, BATCH = 14, 128
+ENCODER_LIST, ENCODER_BATCH = 12, 256
+RATE = {"reader": 2e-4, "encoder": 5e-5}
+KEPT = {3: (0, 2, 5), 4: (0, 1, 3, 5)}  # layers of a reader, by how many it has
+DROPPED = 0.1
+OF_TRANSLATIONS = 0.4  # of a batch
+IN_ENGLISH = 0.25  # of their questions
 MORE = {"own": 3.0, "memories": 4.0, "friends": 3.0, "dialogue": 0.7, "small": 1.0}
 FIRST, BETWEEN = 101, 102
-SHARES = (0.0, 0.5, 0.65, 0.8, 1.0)  # of what the encoder has learned
+SHARES = (0.0, 0.35, 0.5, 0.7, 1.0)  # of what the encoder has learned
+WORDS = "embeddings.word_embeddings.weight"
 
+TRANSLATED = Path(__file__).parent / "data" / "translated"
+ENGLISH = Path(__file__).parents[1] / "ranker" / "data"
 
-def config(layers: int) -> BertConfig:
-    return BertConfig(
-        vocab_size=30522,
-        hidden_size=384,
-        num_hidden_layers=layers,
-        num_attention_heads=12,
-        intermediate_size=1536,
-        max_position_embeddings=512,
-    )
+Rows = list[list[int]]
 
 
 def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -103,13 +108,6 @@ class Judged:
         print({kind: len(pool) for kind, pool in by_kind.items()}, flush=True)
         return list(by_kind.values()), [MORE[kind] * len(by_kind[kind]) for kind in by_kind]
 
-    def pair(self, number: int, place: int, *, hides: bool) -> tuple[list[int], list[int]]:
-        line, before = self.rows[self.asked[number][1]][place]
-        asked = [FIRST, *self.questions[number][:QUESTION_TOKENS], BETWEEN]
-        earlier = self.tokens[before][:BEFORE_TOKENS] if before >= 0 and not hides else []
-        said = [*earlier, *[BETWEEN][: len(earlier)], *self.tokens[line][:LINE_TOKENS], BETWEEN]
-        return asked, said
-
 
 def _bare(line: str) -> tuple[str, str]:
     who, mark, said = line.partition(": ")
@@ -123,32 +121,156 @@ def _without(question: str, people: set[str]) -> str:
     return question
 
 
-class CrossEncoder(nn.Module):
+class Translation(NamedTuple):
+    """A conversation in another language: lines after their speakers, and bare; questions by
+    theirs in English, whole, and without names.
+    """
+
+    name: str
+    lines: Rows
+    bare: Rows
+    questions: dict[str, list[int]]
+    unnamed: dict[str, list[int]]
+
+    @classmethod
+    def read(cls, row: dict[str, Any], tokenizer: Tokenizer) -> "Translation":
+        kind, _, number = row["name"].rpartition("-")
+        original = json.loads((ENGLISH / f"{kind}.jsonl").read_text().splitlines()[int(number)])
+        spoken = [turn[1] for turn in original.get("turns", ())]
+        names = dict(zip(dict.fromkeys(spoken), row["speakers"], strict=True))
+        said = row["lines"]
+        if spoken:
+            said = [f"{names[who]}: {text}" for who, text in zip(spoken, said, strict=True)]
+
+        def encoded(texts: list[str]) -> Rows:
+            return [one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+        asked = [question["q"] for question in original["questions"]]
+        unnamed = [_without(text, set(row["speakers"])) for text in row["questions"]]
+        return cls(
+            row["name"],
+            encoded(said),
+            encoded(row["lines"]),
+            dict(zip(asked, encoded(row["questions"]), strict=True)),
+            dict(zip(asked, encoded(unnamed), strict=True)),
+        )
+
+
+class Asked(NamedTuple):
+    """A question of :class:`Judged` by its number, in English or about a translation."""
+
+    number: int
+    other: Translation | None = None
+
+
+class Lessons:
+    """What is learned from, and the translations that are held back."""
+
+    def __init__(self, given: Judged, tokenizer: Tokenizer, seed: int) -> None:
+        self.given = given
+        self._chance = random.Random(seed)
+        self._pools, self._weights = given.pools()
+        self.of_name: dict[str, list[int]] = defaultdict(list)
+        for number, one in enumerate(given.asked):
+            self.of_name[one[1]].append(number)
+        self._translated: list[Asked] = []
+        self.held: dict[str, Translation] = {}
+        for path in sorted(TRANSLATED.glob("*.jsonl")):
+            rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            *learned, self.held[path.stem] = (Translation.read(row, tokenizer) for row in rows)
+            self._translated += [
+                Asked(number, one) for one in learned for number in self.of_name[one.name]
+            ]
+        print(len(self._translated), {key: one.name for key, one in self.held.items()}, flush=True)
+
+    def batch(self, size: int) -> list[Asked]:
+        translated = round(size * OF_TRANSLATIONS)
+        pools = self._chance.choices(self._pools, self._weights, k=size - translated)
+        return [
+            *(Asked(self._chance.choice(pool)) for pool in pools),
+            *self._chance.choices(self._translated, k=translated),
+        ]
+
+    def pair(self, one: Asked, place: int, *, in_english: bool, hides: bool):
+        given = self.given
+        _, name, question, *_ = given.asked[one.number]
+        line, before = given.rows[name][place]
+        tokens, said, earlier = given.questions[one.number], given.tokens[line], []
+        follows = before >= 0 and not hides
+        if one.other is None:
+            earlier = given.tokens[before] if follows else []
+        else:
+            tokens = tokens if in_english else one.other.questions.get(question, tokens)
+            said = one.other.lines[place]
+            earlier = one.other.lines[place - 1] if follows and place else []
+        earlier = earlier[:BEFORE_TOKENS]
+        said = [*earlier, *[BETWEEN][: len(earlier)], *said[:LINE_TOKENS], BETWEEN]
+        return [FIRST, *tokens[:QUESTION_TOKENS], BETWEEN], said
+
+    def held_questions(self) -> Iterator[tuple[str, list[Asked]]]:
+        """Of each conversation that was held back, those that have an answer."""
+        grouped = defaultdict(list)
+        for number in self.given.held:
+            kind, name, _, evidence, *_ = self.given.asked[number]
+            if evidence:
+                grouped[kind, name].append(Asked(number))
+        for (kind, _), several in grouped.items():
+            yield kind, several
+        for language, other in self.held.items():
+            asked = ((number, self.given.asked[number]) for number in self.of_name[other.name])
+            yield (
+                language,
+                [
+                    Asked(number, other)
+                    for number, one in asked
+                    if one[3] and one[2] in other.questions
+                ],
+            )
+
+    def cosines(self, encoder: BertModel) -> Iterator[tuple[str, Asked, torch.Tensor]]:
+        given = self.given
+        for kind, several in self.held_questions():
+            if not several:
+                continue
+            _, name, *_ = given.asked[several[0].number]
+            other = several[0].other
+            if other is None:
+                lines = [given.bare[line] for line, _ in given.rows[name]]
+                texts = [
+                    given.unnamed[one.number] or given.questions[one.number] for one in several
+                ]
+            else:
+                lines = other.bare
+                texts = [other.unnamed[given.asked[one.number][2]] for one in several]
+            near = vectors(encoder, [one[:62] for one in texts])
+            near = (near @ vectors(encoder, [one[:126] for one in lines]).T).cpu()
+            yield from ((kind, one, row) for one, row in zip(several, near, strict=True))
+
+
+class Reader(nn.Module):
     """One number for a question and a line, with the line before it: how much rather it answers."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, weights: dict[str, torch.Tensor], layers: int) -> None:
         super().__init__()
-        self.bert = BertModel(config(layers), add_pooling_layer=False)
-        self.head = nn.Linear(384, 1)
+        self.bert = model(len(weights[WORDS]))
+        self.bert.load_state_dict(weights, strict=False)
+        whole = self.bert.encoder.layer
+        self.bert.encoder.layer = nn.ModuleList(whole[number] for number in KEPT[layers])
+        for part in self.bert.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = DROPPED
+        kinds = self.bert.embeddings.token_type_embeddings.weight.data
+        kinds[1] = kinds[0] + 0.02 * torch.randn_like(kinds[0])
+        self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
+        self.head = nn.Linear(384, 1).cuda()
 
     def forward(self, pairs: list[tuple[list[int], list[int]]]) -> torch.Tensor:
         ids, mask = padded([[*one, *other] for one, other in pairs])
         sizes = torch.tensor([len(one) for one, _ in pairs], device=ids.device)
         kinds = (torch.arange(ids.shape[1], device=ids.device) >= sizes[:, None]).long() * mask
-        states = self.bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
-        return self.head(states.last_hidden_state[:, 0])[:, 0]
-
-
-def shipped(path: Path) -> CrossEncoder:
-    model = CrossEncoder(LAYERS)
-    state = model.state_dict()
-    for name, value in np.load(path).items():
-        own = name if name.startswith("head.") else f"bert.{name}"
-        if own in state:
-            one = torch.from_numpy(value.astype(np.float32))
-            state[own][: len(one)] = one
-    model.load_state_dict(state)
-    return model.cuda()
+        with torch.autocast("cuda", torch.bfloat16):
+            states = self.bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
+        return self.head(states.last_hidden_state[:, 0].float())[:, 0]
 
 
 def chosen(given: Judged, number: int, chance: random.Random) -> list[int]:
@@ -174,25 +296,44 @@ def schedule(optimiser: torch.optim.Optimizer, rate: float, done: float, step: i
         group["lr"] = rate * min(1, (step + 1) / 80) * decay
 
 
-def train_reranker(model: CrossEncoder, given: Judged, seconds: float) -> None:
-    chance, began, step, rate = random.Random(1), time.monotonic(), 0, 1.5e-4
-    model.bert.embeddings.requires_grad_(False)
-    learned = [one for one in model.parameters() if one.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01)
-    pools, weights = given.pools()
-    model.train()
-    while (done := (time.monotonic() - began) / seconds) < 1:
-        numbers = [chance.choice(pool) for pool in chance.choices(pools, weights, k=BATCH)]
+class Course:
+    """Steps until the time is over."""
+
+    def __init__(self, learner: nn.Module, action: str, seconds: float) -> None:
+        self._rate, self._seconds = RATE[action], seconds
+        self._learned = [one for one in learner.parameters() if one.requires_grad]
+        self._optimiser = torch.optim.AdamW(self._learned, lr=self._rate, weight_decay=0.01)
+        self._began, self._step = time.monotonic(), 0
+
+    def goes_on(self) -> bool:
+        self._done = (time.monotonic() - self._began) / self._seconds
+        return self._done < 1
+
+    def learn(self, loss: torch.Tensor) -> None:
+        schedule(self._optimiser, self._rate, self._done, self._step)
+        self._optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self._learned, 1.0)
+        self._optimiser.step()
+        self._step += 1
+        if self._step % 200 == 0:
+            print(int(self._done * self._seconds), self._step, round(loss.item(), 3), flush=True)
+
+
+def train_reader(reader: Reader, lessons: Lessons, seconds: float) -> None:
+    chance, course, given = random.Random(1), Course(reader, "reader", seconds), lessons.given
+    reader.train()
+    while course.goes_on():
+        batch = lessons.batch(BATCH)
+        numbers = [one.number for one in batch]
         lists = [chosen(given, number, chance) for number in numbers]
         pairs = []
-        for number, some in zip(numbers, lists, strict=True):
-            hides = chance.random() < 0.2
-            places = given.asked[number][4]
-            pairs += [given.pair(number, places[at], hides=hides) for at in some]
+        for one, some in zip(batch, lists, strict=True):
+            how = {"hides": chance.random() < 0.2, "in_english": chance.random() < IN_ENGLISH}
+            places = given.asked[one.number][4]
+            pairs += [lessons.pair(one, places[at], **how) for at in some]
         judged, right = told(given, numbers, lists)
-        schedule(optimiser, rate, done, step)
-        with torch.autocast("cuda", torch.bfloat16):
-            scores = model(pairs).float().view(-1, LIST)
+        scores = reader(pairs).view(-1, LIST)
         near = functional.kl_div(
             (scores / 2).log_softmax(1), (judged / 2).softmax(1), reduction="batchmean"
         )
@@ -201,148 +342,138 @@ def train_reranker(model: CrossEncoder, given: Judged, seconds: float) -> None:
         loss = loss + 0.2 * functional.binary_cross_entropy_with_logits(
             scores[written], right[written]
         )
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
-        step += 1
-        if step % 200 == 0:
-            print(step, round(loss.item(), 3), flush=True)
-    model.eval()
-
-
-def nearness(encoder: BertModel, given: Judged) -> Iterator[tuple[int, torch.Tensor]]:
-    """Questions that were held back and have an answer, each with its cosines to all lines."""
-    by_name: dict[str, list[int]] = {}
-    for number in given.held:
-        if given.asked[number][3]:
-            by_name.setdefault(given.asked[number][1], []).append(number)
-    for name, numbers in by_name.items():
-        lines = vectors(encoder, [given.bare[line][:126] for line, _ in given.rows[name]])
-        texts = [given.unnamed[number] or given.questions[number] for number in numbers]
-        yield from zip(numbers, (vectors(encoder, texts) @ lines.T).cpu(), strict=True)
+        course.learn(loss)
+    reader.eval()
 
 
 @torch.no_grad()
-def ranked(model: CrossEncoder, given: Judged, encoder: BertModel) -> dict[str, list[float]]:
-    """How often evidence is first of the twenty nearest: by meaning, both, and by the judge."""
-    found: dict[str, list] = {}
-    for number, near in nearness(encoder, given):
-        kind, _, _, evidence, places, judged = given.asked[number]
+def first(reader: Reader, encoder: BertModel, lessons: Lessons) -> dict[str, list[float]]:
+    """How often evidence is first of the twenty nearest: by meaning, and with what was read."""
+    found = defaultdict(list)
+    for kind, one, near in lessons.cosines(encoder):
+        evidence = lessons.given.asked[one.number][3]
         order = near.argsort(descending=True)[:20].tolist()
-        pairs = [given.pair(number, place, hides=False) for place in order]
-        with torch.autocast("cuda", torch.bfloat16):
-            said = model(pairs).float().cpu()
-        best = order[int((said + 12 * near[order]).argmax())]
-        alone = order[int(said.argmax())]
-        told_ = places[int(np.argmax(judged))]
-        row = [order[0] in evidence, best in evidence, alone in evidence, told_ in evidence]
-        found.setdefault(kind, []).append(row)
-    return {kind: np.mean(rows, 0).round(3).tolist() for kind, rows in found.items()}
+        pairs = [lessons.pair(one, place, in_english=False, hides=False) for place in order]
+        best = order[int((reader(pairs).cpu() + 12 * near[order]).argmax())]
+        found[kind].append([order[0] in evidence, best in evidence])
+    return {kind: [len(rows), *np.mean(rows, 0).round(3)] for kind, rows in found.items()}
 
 
-def train_encoder(encoder: BertModel, original: BertModel, given: Judged, seconds: float) -> None:
-    """Nearer to what was judged to answer, and not far from what the original says."""
-    chance, began, step, rate = random.Random(2), time.monotonic(), 0, 5e-5
-    optimiser = torch.optim.AdamW(encoder.parameters(), lr=rate, weight_decay=0.01)
-    pools, weights = given.pools()
+def train_encoder(
+    encoder: BertModel, original: BertModel, lessons: Lessons, seconds: float
+) -> None:
+    """Nearer to what was judged to answer, and where the original has it, or its translation."""
+    chance, given = random.Random(2), lessons.given
+    encoder.embeddings.word_embeddings.weight.requires_grad_(False)
+    course, few = Course(encoder, "encoder", seconds), ENCODER_LIST
     encoder.train()
-    few, most = 12, 256
-    while (done := (time.monotonic() - began) / seconds) < 1:
-        numbers = [chance.choice(pool) for pool in chance.choices(pools, weights, k=most)]
-        numbers = [one for one in numbers if max(given.asked[one][5]) > 0]
+    while course.goes_on():
+        batch = [one for one in lessons.batch(ENCODER_BATCH) if max(given.asked[one.number][5]) > 0]
+        numbers = [one.number for one in batch]
         lists = [chosen(given, number, chance)[:few] for number in numbers]
         judged, _ = told(given, numbers, lists)
-        asked, lines = [], []
-        for number, some in zip(numbers, lists, strict=True):
+        asked, lines, asked_before, lines_before = [], [], [], []
+        for one, some in zip(batch, lists, strict=True):
+            _, name, question, _, places, _ = given.asked[one.number]
             form = chance.choices(("bare", "named", "after"), (0.7, 0.15, 0.15))[0]
             named = form == "named" or chance.random() < 0.35
-            asked.append((given.questions if named else given.unnamed)[number][:62])
+            english = (given.questions if named else given.unnamed)[one.number]
+            in_english = one.other is None or chance.random() < IN_ENGLISH
+            own = english
+            if one.other is not None and not in_english:
+                own = (one.other.questions if named else one.other.unnamed).get(question, english)
+            asked.append(own[:62])
+            asked_before.append(english[:62])
             for at in some:
-                line, before = given.rows[given.asked[number][1]][given.asked[number][4][at]]
+                line, before = given.rows[name][places[at]]
                 said = given.tokens[line] if form == "named" else given.bare[line]
                 if form == "after" and before >= 0:
                     said = [*given.bare[before][:40], *said]
+                lines_before.append(said[:110])
+                if one.other is not None:
+                    said = (one.other.lines if form == "named" else one.other.bare)[places[at]]
+                    if form == "after" and before >= 0 and places[at]:
+                        said = [*one.other.bare[places[at] - 1][:40], *said]
                 lines.append(said[:110])
+        drawn = chance.sample(range(len(lines)), min(len(lines), 768))
         with torch.autocast("cuda", torch.bfloat16):
             of_asked, of_lines = meant(encoder, asked), meant(encoder, lines)
             with torch.no_grad():
-                pulled = chance.sample(lines, 256) + asked
-                target = meant(original, pulled)
-            stays = (2 - 2 * (meant(encoder, pulled) * target).sum(1)).mean()
+                target = meant(original, [lines_before[at] for at in drawn] + asked_before)
+        pulled = torch.cat([of_lines[drawn], of_asked])
+        stays = (2 - 2 * (pulled * target).sum(1)).mean()
         cosines = of_asked @ of_lines.T / 0.05
-        own = torch.arange(len(numbers), device="cuda")
-        own = own[:, None] * few + torch.arange(few, device="cuda")
+        own_lines = torch.arange(len(numbers), device="cuda")
+        own_lines = own_lines[:, None] * few + torch.arange(few, device="cuda")
         near = functional.kl_div(
-            cosines.gather(1, own).log_softmax(1), judged.softmax(1), reduction="batchmean"
+            cosines.gather(1, own_lines).log_softmax(1), judged.softmax(1), reduction="batchmean"
         )
         # the best of a list against all lines of other conversations, but for those as near to it
-        best = own.gather(1, judged.argmax(1, keepdim=True))
+        best = own_lines.gather(1, judged.argmax(1, keepdim=True))
         alike = of_lines[best[:, 0]] @ of_lines.T > 0.72
-        alike.scatter_(1, own, True)
+        alike.scatter_(1, own_lines, True)
         alike.scatter_(1, best, False)
         among = cosines.masked_fill(alike, -1e4)
-        loss = near + 0.5 * functional.cross_entropy(among, best[:, 0]) + 0.5 * stays
-        schedule(optimiser, rate, done, step)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-        optimiser.step()
-        step += 1
-        if step % 200 == 0:
-            print(step, round(loss.item(), 3), flush=True)
+        course.learn(near + 0.5 * functional.cross_entropy(among, best[:, 0]) + stays)
     encoder.eval()
 
 
 @torch.no_grad()
-def found(encoder: BertModel, given: Judged) -> dict[str, list[float]]:
-    """Recall among the first 1, 10 and 20 lines, by meaning alone."""
-    rows: dict[str, list] = {}
-    for number, near in nearness(encoder, given):
-        kind, evidence = given.asked[number][0], given.asked[number][3]
+def found(encoder: BertModel, lessons: Lessons) -> dict[str, list[float]]:
+    """Recall among the first 1 and 10 lines, by meaning alone."""
+    rows = defaultdict(list)
+    for kind, one, near in lessons.cosines(encoder):
+        evidence = lessons.given.asked[one.number][3]
         order = near.argsort(descending=True).tolist()
-        rows.setdefault(kind, []).append(
-            [len(set(order[:most]) & set(evidence)) / len(evidence) for most in (1, 10, 20)]
+        rows[kind].append(
+            [len(set(order[:most]) & set(evidence)) / len(evidence) for most in (1, 10)]
         )
-    return {kind: np.mean(one, 0).round(3).tolist() for kind, one in rows.items()}
+    return {kind: np.mean(several, 0).round(3).tolist() for kind, several in rows.items()}
 
 
-def encoder_of(path: Path) -> BertModel:
-    state: dict[str, Any] = {name: one.float() for name, one in load_file(path).items()}
-    encoder = BertModel(config(6), add_pooling_layer=False)
-    encoder.load_state_dict(state, strict=False)
-    return encoder.cuda().eval()
+def encoder_of(weights: dict[str, torch.Tensor]) -> BertModel:
+    encoder = model(len(weights[WORDS])).eval()
+    encoder.load_state_dict(weights, strict=False)
+    return encoder
 
 
 def main() -> None:
     action = sys.argv[1]
-    lists, judged, vocabulary, original, start, out = map(Path, sys.argv[2:])
+    lists, judged, vocabulary, source, out = map(Path, sys.argv[2:7])
+    seconds = float(sys.argv[7])
     torch.manual_seed(1)
     tokenizer = Tokenizer.from_file(str(vocabulary))
     tokenizer.no_padding()
     tokenizer.enable_truncation(128)
     given = Judged(lists, judged, tokenizer)
-    first = encoder_of(original)
-    if action == "reranker":
-        model = shipped(start)
-        print("before", ranked(model.eval(), given, first), flush=True)
-        train_reranker(model, given, SECONDS[action])
-        print("now", ranked(model, given, first), flush=True)
-        learned = {name: one for name, one in model.state_dict().items() if "embed" not in name}
-        torch.save({name: one.half().cpu() for name, one in learned.items()}, out)
-        return
-    encoder = encoder_of(start)
-    train_encoder(encoder, first, given, SECONDS[action])
-    old, new = first.state_dict(), encoder.state_dict()
-    mixed = encoder_of(start)
-    for share in SHARES:
-        state = {
-            name: torch.lerp(old[name], one, share) if one.is_floating_point() else one
-            for name, one in new.items()
+    lessons = Lessons(given, tokenizer, seed=1)
+    weights = {name: value.float() for name, value in load_file(str(source)).items()}
+    original = encoder_of(weights)
+    if action == "reader":
+        reader = Reader(weights, int(sys.argv[8]))
+        train_reader(reader, lessons, seconds)
+        learned = reader.state_dict()
+        made = {
+            name.removeprefix("bert."): one for name, one in learned.items() if WORDS not in name
         }
-        mixed.load_state_dict(state)
-        print("encoder", share, found(mixed, given), flush=True)
-    save_file({name: one.half().contiguous().cpu() for name, one in new.items()}, str(out))
+        save_file({name: one.half().cpu().contiguous() for name, one in made.items()}, str(out))
+        print(first(reader, original, lessons), flush=True)
+        return
+    encoder = encoder_of(weights)
+    train_encoder(encoder, original, lessons, seconds)
+    old, new, mixed = original.state_dict(), encoder.state_dict(), encoder_of(weights)
+    save_file(
+        {name: one.half().contiguous().cpu() for name, one in new.items() if name != WORDS},
+        str(out),
+    )
+    for share in SHARES:
+        mixed.load_state_dict(
+            {
+                name: torch.lerp(old[name], one, share) if one.is_floating_point() else one
+                for name, one in new.items()
+            }
+        )
+        print("encoder", share, found(mixed, lessons), flush=True)
 
 
 if __name__ == "__main__":

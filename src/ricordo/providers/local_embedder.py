@@ -37,12 +37,15 @@ SHIPPED_FASTER_GRAPH: Final = "ricordo-multi-vnni.onnx"
 """The same weights for processors with VNNI; its word table is in the first file."""
 SHIPPED_STANCE_GRAPH: Final = "ricordo-multi-stance.onnx"
 """Compares two statements, with the same word table."""
+SHIPPED_READER_GRAPH: Final = "ricordo-multi-reader.onnx"
+"""Reads a question with a line, with the same word table."""
 SHIPPED_NAME: Final = "ricordo-multi"
 SHIPPED_WIDTH: Final = 384
 SHIPPED_SHA256: Final = {
-    SHIPPED_GRAPH: "e23ebe56d77b0bac0a61cc2c159bb00c3fc270466c51ee8dcdd2cfb8a8190359",
-    SHIPPED_FASTER_GRAPH: "00507ebc06f4ec21e5d57337e4caa3aa87eb17ff1d81bd69b82a63474fc7ae0f",
+    SHIPPED_GRAPH: "11b2660fe84020fe8fedbe61dac06392d3b0999a451f675aef20e2133be7c6d2",
+    SHIPPED_FASTER_GRAPH: "848d0f0b3e16e266a5bffaa3e7750cbd2a0bdc8d35b5614615d943346b307ec8",
     SHIPPED_STANCE_GRAPH: "8e1314fbb3f2866911be691294cc468d4799dbd5e1ef3c0f41bf65e5433f3695",
+    SHIPPED_READER_GRAPH: "d643a1a5efb7dd09608821a77dc63eb48ab958d97ef54ed72b6b4c44335013b2",
     "tokenizer.json": "43abef7e373b13a3eb3f751ee235a42e5504779150399008b697f45a4e9938db",
 }
 _DIGEST_CHARS: Final = 8

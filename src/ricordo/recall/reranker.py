@@ -9,12 +9,13 @@ import math
 import time
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.providers.local_embedder import session_of
+from ricordo.providers.local_embedder import SHIPPED_READER_GRAPH
+from ricordo.providers.pair_model import PairModel
 from ricordo.recall.ranking import Scores
 
 _log = logging.getLogger(__name__)
@@ -23,9 +24,7 @@ QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
 _BATCH: Final = 4
-_FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _LEAST: Final = 1e-4
-_THREADS: Final = 2
 _FARTHEST: Final = 4.0
 _FEWEST, _MOST = 10, 1_000  # texts, for how sure it can be
 
@@ -88,14 +87,9 @@ class Reranker:
     """Safe to share between threads."""
 
     def __init__(self) -> None:
-        from tokenizers import Tokenizer
-
-        folder = resources.files(__package__) / "reranker_model"
-        self._session = session_of((folder / "reranker.onnx").read_bytes(), _THREADS)
-        joining = json.loads((folder / "joining.json").read_text("utf-8"))
+        self._model = PairModel(SHIPPED_READER_GRAPH)
+        joining = json.loads((resources.files(__package__) / "joining.json").read_text("utf-8"))
         self._joining = {kind: Joining(**numbers) for kind, numbers in joining.items()}
-        self._tokenizer: Any = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
-        self._tokenizer.no_truncation()
 
     def chances(
         self,
@@ -115,35 +109,19 @@ class Reranker:
     def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores:
         """How much rather lines answer than not: the first few, and more while there is time."""
         started = time.monotonic()
-        asked = [_FIRST, *self._ids(question, QUESTION_TOKENS), _BETWEEN]
+        asked = self._model.first(question, QUESTION_TOKENS)
         said: list[float] = []
         while len(said) < len(lines):
             spent = time.monotonic() - started
             if said and spent * (1 + _BATCH / len(said)) > seconds:
                 break
             batch = [(asked, self._line(one)) for one in lines[len(said) : len(said) + _BATCH]]
-            said += self._run(batch)[:, 0].tolist()
+            said += self._model.run(batch)[:, 0].tolist()
         return np.array(said)
 
     def _line(self, line: Line) -> list[int]:
-        before = self._ids(line.before, BEFORE_TOKENS)
-        if before:
-            before.append(_BETWEEN)
-        return [*before, *self._ids(line.text, LINE_TOKENS), _BETWEEN]
-
-    def _ids(self, text: str, most: int) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text[: most * 20], add_special_tokens=False).ids
-        return ids[:most]
-
-    def _run(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Any:
-        shape = (len(pairs), max(len(first) + len(second) for first, second in pairs))
-        ids, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
-        for row, (first, second) in enumerate(pairs):
-            end = len(first) + len(second)
-            ids[row, :end] = [*first, *second]
-            mask[row, :end] = 1
-            kinds[row, len(first) : end] = 1
-        return self._session.run(None, {"ids": ids, "mask": mask, "kinds": kinds})[0]
+        before = self._model.second(line.before, BEFORE_TOKENS) if line.before else []
+        return [*before, *self._model.second(line.text, LINE_TOKENS)]
 
 
 _loaded = OnePerProcess(Reranker)

@@ -38,7 +38,6 @@ from ricordo.recall.ranking import (
 from ricordo.recall.reranker import Line, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
-from ricordo.text.languages import guess
 from ricordo.text.names import NOBODY, Asked
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
@@ -54,7 +53,6 @@ Wanted = TypeVar("Wanted")  # the filter
 Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
-_READ_AGAIN: Final = ("en", None)  # languages, or what may be one of them
 _WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
@@ -245,14 +243,14 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             if within is not None:
                 searched = replace(searched, where=searched.where & within)
             found = self._candidates.gather(view.connection, searched, question, limit)
-            again = self._ranking.reranked if is_reread and self._can_reread(question, found) else 0
+            again = self._ranking.reranked if is_reread and self._is_learned(question, found) else 0
             best = self._best(
                 view, user_id, question, found, max(limit, again), None if again else threshold
             )
             items = self._read(view, user_id, best)
             read = self._lines(view, user_id, question, best[:again], items) if again else []
             lines = [line._replace(text=asked.reworded(line.text)) for line in read]
-        if lines and guess(lines[0].text) in _READ_AGAIN:
+        if lines:
             best, items = self._reread(question, best, items, lines, found.documents)
         kept = [
             place
@@ -266,10 +264,6 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             found.weights,
             without_vectors=_WITHOUT_VECTORS if found.lacks_vectors else None,
         )
-
-    def _can_reread(self, question: Question, found: Candidates) -> bool:
-        """The second reader knows English. What it reads is looked at later."""
-        return self._is_learned(question, found) and guess(question.text) in _READ_AGAIN
 
     def _reread(
         self,
