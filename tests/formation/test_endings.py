@@ -39,6 +39,7 @@ My partner is called Mia. / My partner is called Nora these days, no longer Mia.
 My team lead is Jonas. / By the way, Jonas is no longer my team lead.
 My cat is called Miso. / Some news: my cat is not called Miso any more, she is Kopi now.
 Fumo un paquete al día. / Ya no fumo.
+We use React for the shop. / Did I say React? I meant Vue.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.

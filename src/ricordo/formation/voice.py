@@ -10,6 +10,7 @@ The functions take a plain view (see ``text/spans.py``) and go by form first and
 the words are of ten languages.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -28,6 +29,7 @@ _AROUND_LEAD: Final = f"{_SPACE}-–—=*_#~>([{{.!…"
 
 _FENCED = lazy_pattern(r"[ \t]*+(?:`{3}|~{3}|>)")
 _COLON = lazy_pattern(r":(?=\s|$)")
+_REST_IS_EMPTY = lazy_pattern(rf"[ \t{re.escape(CUT_FILLER)}]*(?:\n|\Z)")
 _RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
 _LIST_LINE = lazy_pattern(r"[ \t]*+(?:[-*•–+]|\(?[0-9]{1,3}[.)])[ \t]++\S")
 _TABLE_LINE = pattern("voice", "table line")
@@ -197,8 +199,7 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
     said = sentence.strip(_AROUND_LEAD)
     if not said or len(said) > _MAX_LEAD_CHARS:
         return _Lead.NONE, end
-    line_end = view.find("\n", end - 1)
-    ends_line = line_end < 0 or not view[end:line_end].strip(_SPACE)
+    ends_line = view[end - 1] == "\n" or _REST_IS_EMPTY.match(view, end) is not None
     if _LABEL.fullmatch(said):
         return _Lead.LABEL, end
     if _is_about_text(said) or (is_first and _asks_about_unnamed(said)):
