@@ -155,7 +155,8 @@ class StoreSettings(BaseModel):
         ge=0,
         le=50,
         description="How many of the best results a second model reads again at most, together"
-        " with the question; 0: none.",
+        " with the question; 0: none. While more searches are under way than there are cores,"
+        " nothing is read again.",
     )
     rerank_ms: int = Field(
         default=60,

@@ -56,7 +56,7 @@ def test_neighbours_in_a_batch_hardly_matter() -> None:
     alone = numpy.concatenate([embedder.embed([text]) for text in TEXTS])
     crowd = [f"{'word ' * (number % 23)}number {number}" for number in range(70)]
     together = embedder.embed([*crowd[:35], *TEXTS, *crowd[35:]])
-    assert (alone * together[35 : 35 + len(TEXTS)]).sum(axis=1).min() >= 0.998
+    assert (alone * together[35 : 35 + len(TEXTS)]).sum(axis=1).min() >= 0.99
     for place in (0, 17, 34):  # in order, across batches of like length
         assert numpy.argmax(together @ embedder.embed([crowd[place]])[0]) == place
 

@@ -21,11 +21,14 @@ from onnx import TensorProto, helper, numpy_helper
 from scripts.export_model import read_safetensors
 from tokenizers import Tokenizer
 
+from ricordo.providers.pair_model import packed
+
 ENCODER, MADE = "ricordo-multi-int8.onnx", "ricordo-multi-reader.onnx"
 HEADS, WIDTH = 12, 384
 QUESTION_TOKENS, LINE_TOKENS = 32, 84
 MOST_TOKENS = QUESTION_TOKENS + LINE_TOKENS + 3
 CONTRIBUTED = "com.microsoft"
+FLAT = ("ids", "places", "kinds", "cells")
 STRENGTH = 0.75
 LEVELS = 63
 CALIBRATED = 60  # lines of a language
@@ -55,29 +58,43 @@ class Graph:
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **more))
         return output
 
-    def dense(self, x: str, *layers: str) -> str:
-        weight, bias = (
-            np.concatenate([self.weights[f"{name}.{part}"] for name in layers])
-            for part in ("weight", "bias")
-        )
-        weight = weight.T
-        if self.largest is None:
-            self.inputs.append(x)
-            return self.op("Add", self.op("MatMul", x, self.const(weight)), self.const(bias))
-        size = np.maximum(self.largest[len(self.inputs)], 1e-3) ** STRENGTH
-        size /= np.maximum(np.abs(weight).max(1), 1e-3) ** (1 - STRENGTH)
-        size /= np.exp(np.log(size).mean())
+    def dense(self, x: str, *layers: str, first_of: str = "") -> list[str]:
+        """The same rows through each layer; through the first only those of ``first_of``."""
+        if self.largest is not None:
+            shrunk, parts = self.quantised(layers)
+            x = self.op("Mul", x, self.const(shrunk))
         self.inputs.append(x)
-        x = self.op("Mul", x, self.const(1 / size))
-        weight = weight * size[:, None]
-        scale = np.abs(weight).max(0) / LEVELS
-        parts = (
-            self.const(np.rint(weight / scale), np.int8),
-            self.const(scale),
-            self.const(np.zeros(len(scale)), np.int8),
-            self.const(bias),
-        )
-        return self.op("DynamicQuantizeMatMul", x, *parts, domain=CONTRIBUTED)
+        found = []
+        for number, name in enumerate(layers):
+            rows = self.op("Gather", x, first_of) if first_of and not number else x
+            if self.largest is None:
+                weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+                product = self.op("MatMul", rows, self.const(weight.T))
+                found.append(self.op("Add", product, self.const(bias)))
+                continue
+            weight, scale, bias = parts[number]
+            given = (
+                self.const(weight, np.int8),
+                self.const(scale),
+                self.const(np.zeros(len(scale)), np.int8),
+                self.const(bias),
+            )
+            found.append(self.op("DynamicQuantizeMatMul", rows, *given, domain=CONTRIBUTED))
+        return found
+
+    def quantised(self, layers: tuple[str, ...]) -> tuple[np.ndarray, list[tuple]]:
+        """What their input is multiplied by; weights in eight bits, scales and biases."""
+        weights = [self.weights[f"{name}.weight"].T for name in layers]
+        together = np.concatenate(weights, 1)
+        size = np.maximum(self.largest[len(self.inputs)], 1e-3) ** STRENGTH
+        size /= np.maximum(np.abs(together).max(1), 1e-3) ** (1 - STRENGTH)
+        size /= np.exp(np.log(size).mean())
+        parts = []
+        for name, weight in zip(layers, weights, strict=True):
+            whole = weight * size[:, None]
+            scale = np.abs(whole).max(0) / LEVELS
+            parts.append((np.rint(whole / scale), scale, self.weights[f"{name}.bias"]))
+        return 1 / size, parts
 
     def norm(self, layer: str, *inputs: str) -> str:
         parts = [
@@ -87,49 +104,57 @@ class Graph:
         return self.op("LayerNormalization", total, *parts, epsilon=1e-12)
 
 
-def layer(graph: Graph, x: str, name: str, mask: str) -> str:
+def layer(graph: Graph, x: str, name: str, firsts: str) -> str:
+    """``firsts``: in the last layer, of which only the first token of each pair is read on."""
     parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
-    together = graph.dense(x, *parts)
-    split = [f"{name}_{place}" for place in range(3)]
-    thirds = graph.const([WIDTH] * 3, np.int64)
-    graph.nodes.append(helper.make_node("Split", [together, thirds], split, axis=-1))
-    seen = graph.op("MultiHeadAttention", *split, "", mask, domain=CONTRIBUTED, num_heads=HEADS)
-    x = graph.norm(
-        f"{name}.attention.output", graph.dense(seen, f"{name}.attention.output.dense"), x
-    )
-    wide = graph.op("Gelu", graph.dense(x, f"{name}.intermediate.dense"), domain=CONTRIBUTED)
-    return graph.norm(f"{name}.output", graph.dense(wide, f"{name}.output.dense"), x)
+    query, *others = graph.dense(x, *parts, first_of=firsts)
+    padded = [graph.op("Gather", each, "rows") for each in others]
+    if firsts:
+        query = graph.op("Unsqueeze", query, graph.const([1], np.int64))
+        x = graph.op("Gather", x, firsts)
+    else:
+        query = graph.op("Gather", query, "rows")
+    parts = (query, *padded, "", "mask")
+    seen = graph.op("MultiHeadAttention", *parts, domain=CONTRIBUTED, num_heads=HEADS)
+    seen = graph.op("Reshape", seen, graph.const([-1, WIDTH], np.int64))
+    if not firsts:
+        seen = graph.op("Gather", seen, "cells")
+    (seen,) = graph.dense(seen, f"{name}.attention.output.dense")
+    x = graph.norm(f"{name}.attention.output", seen, x)
+    (wide,) = graph.dense(x, f"{name}.intermediate.dense")
+    (narrow,) = graph.dense(graph.op("Gelu", wide, domain=CONTRIBUTED), f"{name}.output.dense")
+    return graph.norm(f"{name}.output", narrow, x)
 
 
 def build(
-    weights: dict[str, np.ndarray],
-    table: list[onnx.TensorProto],
-    largest: list[np.ndarray] | None,
-    head: str,
-    most_tokens: int,
+    graph: Graph, table: list[onnx.TensorProto], head: str, most_tokens: int
 ) -> onnx.ModelProto:
-    """Two texts read together; what ``head`` says of them has its name."""
-    graph = Graph(weights, largest)
+    """Two texts read together; what ``head`` says of them has its name.
+
+    The tokens of all pairs stand in one row, without padding (``ids``, ``places``, ``kinds``). Only
+    where they look at each other each pair has a row of its own: ``rows`` has their numbers, and
+    ``cells`` where each then stands.
+    """
+    weights = graph.weights
     wide = graph.op("Cast", graph.op("Gather", table[0].name, "ids"), to=TensorProto.FLOAT)
     words = graph.op("Mul", wide, graph.op("Gather", table[1].name, "ids"))
-    zero = graph.const([0], np.int64)
-    length = graph.op("Shape", "ids", start=1, end=2)
     places = weights["embeddings.position_embeddings.weight"][:most_tokens]
-    places = graph.op("Slice", graph.const(places), zero, length, zero)
-    kinds = graph.const(weights["embeddings.token_type_embeddings.weight"])
-    together = graph.op("Add", graph.op("Add", words, places), graph.op("Gather", kinds, "kinds"))
+    kinds = weights["embeddings.token_type_embeddings.weight"]
+    placed = graph.op("Add", words, graph.op("Gather", graph.const(places), "places"))
+    together = graph.op("Add", placed, graph.op("Gather", graph.const(kinds), "kinds"))
     x = graph.norm("embeddings", together)
-    mask = graph.op("Cast", "mask", to=TensorProto.INT32)
-    for number in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
-        x = layer(graph, x, f"encoder.layer.{number}", mask)
-    first = graph.op("Gather", x, graph.const(0, np.int64), axis=1)
-    product = graph.op("MatMul", first, graph.const(weights[f"{head}.weight"].T))
+    firsts = graph.op("Gather", "rows", graph.const(0, np.int64), axis=1)
+    layers = sum(name.endswith("attention.output.LayerNorm.weight") for name in weights)
+    for number in range(layers):
+        x = layer(graph, x, f"encoder.layer.{number}", firsts if number == layers - 1 else "")
+    product = graph.op("MatMul", x, graph.const(weights[f"{head}.weight"].T))
     graph.op("Add", product, graph.const(weights[f"{head}.bias"]), name=head)
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
-        for name in ("ids", "mask", "kinds")
+        *(helper.make_tensor_value_info(name, TensorProto.INT64, ["tokens"]) for name in FLAT),
+        helper.make_tensor_value_info("rows", TensorProto.INT64, ["pairs", "longest"]),
+        helper.make_tensor_value_info("mask", TensorProto.INT32, ["pairs", "longest"]),
     ]
-    wanted = [head, *(graph.inputs if largest is None else ())]
+    wanted = [head, *(graph.inputs if graph.largest is None else ())]
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in wanted]
     constants = [*table, *graph.constants]
     made = helper.make_graph(graph.nodes, f"ricordo-{head}", inputs, outputs, constants)
@@ -165,30 +190,25 @@ def pair(tokenizer: Tokenizer, one: tuple[str, int], other: tuple[str, int]) -> 
     first, second = (
         tokenizer.encode(text, add_special_tokens=False).ids[:most] for text, most in (one, other)
     )
-    ids = [FIRST, *first, BETWEEN, *second, BETWEEN]
-    kinds = [0] * (len(first) + 2) + [1] * (len(second) + 1)
-    return {
-        "ids": np.array([ids]),
-        "mask": np.ones((1, len(ids)), np.int64),
-        "kinds": np.array([kinds]),
-    }
+    return packed([([FIRST, *first, BETWEEN], [*second, BETWEEN])])
 
 
 def export(learned: Path, folder: Path, head: str, made: str, most: int, given: list[Given]):
     """Write the graph; what it says of the given texts, exactly and in eight bits."""
     weights = read_safetensors(learned.read_bytes())
     table = tables(onnx.load(folder / ENCODER).graph)
-    whole_graph = build(weights, table, None, head, most)
+    whole_graph = build(Graph(weights, None), table, head, most)
     session = onnxruntime.InferenceSession(whole_graph.SerializeToString())
     exact, largest = [], None
     for one in given:
         said, *found = session.run(None, one)
         exact.append(said[0])
-        sizes = [np.abs(each[0]).max(0) for each in found]
+        sizes = [np.abs(each).max(0) for each in found]
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
     whole = (folder / ENCODER).read_bytes()
     table = [linked(each, whole) for each in table]
-    content = build(weights, table, largest, head, most).SerializeToString(deterministic=True)
+    content = build(Graph(weights, largest), table, head, most)
+    content = content.SerializeToString(deterministic=True)
     (folder / made).write_bytes(content)
     session = onnxruntime.InferenceSession(str(folder / made))
     close = np.array([session.run(None, one)[0][0] for one in given])

@@ -12,6 +12,7 @@ from ricordo.providers.local_embedder import SHIPPED, session_of, shipped_tokeni
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _CHARS_OF_A_TOKEN: Final = 20
 _THREADS: Final = 2
+_BATCH: Final = 6  # pairs of about the same length
 
 Pair = tuple[list[int], list[int]]
 
@@ -39,11 +40,29 @@ class PairModel:
 
     def run(self, pairs: Sequence[Pair]) -> Any:
         """A row of numbers for each pair."""
-        shape = (len(pairs), max(len(first) + len(second) for first, second in pairs))
-        ids, mask, kinds = (np.zeros(shape, np.int64) for _ in range(3))
-        for row, (first, second) in enumerate(pairs):
-            end = len(first) + len(second)
-            ids[row, :end] = [*first, *second]
-            mask[row, :end] = 1
-            kinds[row, len(first) : end] = 1
-        return self._session.run(None, {"ids": ids, "mask": mask, "kinds": kinds})[0]
+        order = sorted(range(len(pairs)), key=lambda place: sum(map(len, pairs[place])))
+        found = [
+            self._session.run(
+                None, packed([pairs[place] for place in order[start : start + _BATCH]])
+            )
+            for start in range(0, len(order), _BATCH)
+        ]
+        return np.concatenate([rows for (rows,) in found])[np.argsort(order)]
+
+
+def packed(pairs: Sequence[Pair]) -> dict[str, np.ndarray[Any, Any]]:
+    """What a graph is given: the tokens of all pairs in one row, and where each pair has them."""
+    lengths = np.array([len(first) + len(second) for first, second in pairs])
+    starts = np.cumsum(lengths) - lengths
+    steps = np.arange(lengths.max())
+    mask = steps < lengths[:, None]
+    return {
+        "ids": np.array([token for pair in pairs for part in pair for token in part]),
+        "kinds": np.repeat(
+            np.tile([0, 1], len(pairs)), [len(part) for pair in pairs for part in pair]
+        ),
+        "places": np.broadcast_to(steps, mask.shape)[mask],
+        "cells": np.flatnonzero(mask),
+        "rows": np.where(mask, starts[:, None] + steps, 0),
+        "mask": mask.astype(np.int32),
+    }

@@ -3,27 +3,32 @@
 What it says joins the probability of the first ranking. ``training/reranker`` has the recipe.
 """
 
+import functools
 import json
 import logging
 import math
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.providers.local_embedder import SHIPPED_READER_GRAPH
+from ricordo.providers.local_embedder import SHIPPED_READER_GRAPH, usable_cores
 from ricordo.providers.pair_model import PairModel
 from ricordo.recall.ranking import Scores
 
 _log = logging.getLogger(__name__)
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
 QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
-_BATCH: Final = 4
+_FEWEST_READ: Final = 4
 _LEAST: Final = 1e-4
 _FARTHEST: Final = 4.0
 _FEWEST, _MOST = 10, 1_000  # texts, for how sure it can be
@@ -110,21 +115,49 @@ class Reranker:
         """How much rather lines answer than not: the first few, and more while there is time."""
         started = time.monotonic()
         asked = self._model.first(question, QUESTION_TOKENS)
-        said: list[float] = []
-        while len(said) < len(lines):
-            spent = time.monotonic() - started
-            if said and spent * (1 + _BATCH / len(said)) > seconds:
-                break
-            batch = [(asked, self._line(one)) for one in lines[len(said) : len(said) + _BATCH]]
-            said += self._model.run(batch)[:, 0].tolist()
-        return np.array(said)
+        pairs = [(asked, self._line(one)) for one in lines]
+        read_tokens = np.cumsum([len(asked) + len(line) for _, line in pairs])
+        said = np.zeros(0)
+        count = min(_FEWEST_READ, len(pairs))
+        while count > len(said):
+            rows = self._model.run(pairs[len(said) : count])
+            said = np.concatenate([said, rows[:, 0]])
+            speed = read_tokens[count - 1] / max(time.monotonic() - started, _LEAST)
+            count = int(np.searchsorted(read_tokens, speed * seconds, "right"))
+        return said
 
     def _line(self, line: Line) -> list[int]:
         before = self._model.second(line.before, BEFORE_TOKENS) if line.before else []
         return [*before, *self._model.second(line.text, LINE_TOKENS)]
 
 
+class Searches:
+    """How many searches of this process are under way."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.count -= 1
+
+
 _loaded = OnePerProcess(Reranker)
+under_way = OnePerProcess(Searches)
+
+
+def counted(search: Callable[Given, Found]) -> Callable[Given, Found]:
+    @functools.wraps(search)
+    def counting(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        with under_way.get():
+            return search(*args, **kwargs)
+
+    return counting
 
 
 def reranker() -> Reranker:
@@ -139,7 +172,11 @@ def reread(
     documents: int,
     seconds: float,
 ) -> Scores | None:
-    """See :meth:`Reranker.chances`; None also where it fails: the first order is good enough."""
+    """See :meth:`Reranker.chances`. None, and the first order stays, where it fails, and where more
+    searches are under way than there are cores: one would be read again at the cost of the others.
+    """
+    if under_way.get().count > usable_cores():
+        return None
     try:
         return reranker().chances(kind, question, lines, first, documents, seconds)
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class

@@ -35,7 +35,7 @@ from ricordo.recall.ranking import (
     strength,
     with_exact,
 )
-from ricordo.recall.reranker import Line, reread
+from ricordo.recall.reranker import Line, counted, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
 from ricordo.text.names import NOBODY, Asked
@@ -211,6 +211,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             for one in found.ranked
         )
 
+    @counted
     def find(
         self,
         user_id: str,

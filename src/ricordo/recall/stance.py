@@ -17,7 +17,6 @@ _log = logging.getLogger(__name__)
 
 SURELY: Final = 0.9
 _OLD_TOKENS, _NEW_TOKENS = 48, 64
-_AT_ONCE: Final = 4
 
 
 class Stance(NamedTuple):
@@ -39,15 +38,10 @@ class Comparer:
 
     def stances(self, new: str, olds: Sequence[str]) -> list[Stance]:
         later = self._model.second(new, _NEW_TOKENS)
-        pairs = [(self._model.first(old, _OLD_TOKENS), later) for old in olds]
-        order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0]))
-        found: dict[int, Stance] = {}
-        for start in range(0, len(order), _AT_ONCE):
-            places = order[start : start + _AT_ONCE]
-            odds = np.exp(self._model.run([pairs[place] for place in places]))
-            shares = (odds / odds.sum(1, keepdims=True)).tolist()
-            found |= {place: Stance(*row) for place, row in zip(places, shares, strict=True)}
-        return [found[place] for place in range(len(pairs))]
+        odds = np.exp(
+            self._model.run([(self._model.first(old, _OLD_TOKENS), later) for old in olds])
+        )
+        return [Stance(*row) for row in (odds / odds.sum(1, keepdims=True)).tolist()]
 
 
 _loaded = OnePerProcess(Comparer)

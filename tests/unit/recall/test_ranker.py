@@ -12,7 +12,7 @@ from ricordo import UserMemory
 from ricordo.index.embedders import QueryVector
 from ricordo.recall.candidates import Candidates, Question
 from ricordo.recall.ranker import FEATURES, features, ranker
-from ricordo.recall.reranker import Line, Reranker, reranker
+from ricordo.recall.reranker import Line, Reranker, reranker, under_way
 from ricordo.wiring import open_memory
 
 pytestmark = pytest.mark.requirement("recall.learned")
@@ -120,6 +120,18 @@ def test_the_second_reading_goes_on_while_there_is_time() -> None:
 
 
 @pytest.mark.requirement("recall.reread")
+def test_nothing_is_read_again_while_more_searches_are_under_way_than_cores(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ricordo.recall.reranker.usable_cores", lambda: 1)
+    alone = ana.search_turns("Where does Carolina live?")
+    with under_way.get():
+        crowded = ana.search_turns("Where does Carolina live?")
+    unread = [hit.score for hit in crowded]
+    assert unread != [hit.score for hit in alone]
+    assert under_way.get().count == 0
+
+
 def test_a_second_reading_that_fails_changes_nothing(
     ana: UserMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
