@@ -239,7 +239,7 @@ def test_themes_with_what_is_known_of_them(site: Service, clock: ManualClock) ->
     assert list(amounts(page).items()) == [("Food and drink", 4), ("Work", 1), ("Money", 0)]
     assert "5 active memories in 3 themes" in page
     assert "What is eaten." in page
-    assert "<code>food</code>" in page
+    assert ">food</code>" in page
     assert 'href="/ui/memories?theme=food"' in page
     assert 'href="/ui/graph?theme=food"' in page
     shown = re.findall(r"Prompts show ([^<]*)</p>", page)

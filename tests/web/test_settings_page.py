@@ -166,7 +166,7 @@ def test_testing_a_provider(choosing: Service, server: FalteringServer) -> None:
     assert "Incorrect API key provided." in wrong.text
     assert "sk-wrong" not in wrong.text
     works = sender.post(test, **typed(server))
-    assert f"first answers with {server.width} dimensions, in " in works.text
+    assert f"<bdi>first</bdi> answers with {server.width} dimensions, in " in works.text
     assert "There is nothing to test" in sender.post(test, provider="none").text
     for field, value, told in (
         ("base_url", "ftp://somewhere", "Address:"),

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -43,7 +44,10 @@ _SUFFIX: Final = "_stemmer"
 _MAX_KNOWN_STEMS: Final = 32_768
 
 # Raise whenever the same text may give other terms: indexes are then rebuilt.
-ANALYSER_VERSION: Final = 1
+ANALYSER_VERSION: Final = 2
+
+# Stemmers that need the marks of these letters: without them kitabı and jóvenes keep their endings.
+_MARKED: Final = {"spanish": "áéíóúñü", "turkish": "çğıöşü"}
 
 _MAX_KNOWN_CHUNKS: Final = 32_768
 _MAX_KNOWN_CHUNK_CHARS: Final = 128
@@ -51,6 +55,8 @@ _MAX_KNOWN_CHUNK_CHARS: Final = 128
 # Possessives and English contractions: Ana's, I'll, they're, we've, she'd, I'm.
 _SHORT_ENDING = re.compile(r"'(?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _WORD_JOINT = re.compile(r"[-_]+")
+
+_SIGNS: Final = " \n.,;:!?…。、，？！"
 
 _ChunkTerms = Callable[[str], tuple[str, ...]]
 
@@ -226,34 +232,50 @@ class Analyser:
 
     def terms(self, text: str) -> list[str]:
         """The terms to index: in order, with repeats, at most MAX_TERMS_PER_TEXT."""
-        own = self._analysis(text)
-        return _terms(text, own if own is self._usual else _both(own, self._usual))
+        language = self._spoken(text)
+        if language is None:
+            return _terms(text, self._usual, self._language)
+        own = _chunk_analysis(language)
+        return _terms(text, own if own is self._usual else _both(own, self._usual), language)
 
     def query_terms(self, text: str) -> list[str]:
         """The terms to search, each once."""
-        return list(dict.fromkeys(_terms(text, self._analysis(text))))
+        language = self._spoken(text)
+        analysis = self._usual if language is None else _chunk_analysis(language)
+        asked = text if text.isascii() else _without_function_words(text)
+        return list(dict.fromkeys(_terms(asked, analysis, language or self._language)))
 
     def like(self, text: str) -> "Analyser":
         """The analyser of a question, for single words of what it found."""
         language = self._spoken(text)
         return self if language is None else Analyser(language)
 
-    def _analysis(self, text: str) -> _ChunkTerms:
-        language = self._spoken(text)
-        return self._usual if language is None else _chunk_analysis(language)
-
     def _spoken(self, text: str) -> str | None:
         return nearest(text) if self._language == EACH_ITS_OWN else None
 
 
-def _terms(text: str, analysis: _ChunkTerms) -> list[str]:
+def _terms(text: str, analysis: _ChunkTerms, language: str) -> list[str]:
     found: list[str] = []
-    for chunk in CHUNK.findall(fold_marks(text)):
+    for chunk in CHUNK.findall(fold_marks(text, _MARKED.get(language, ""))):
         found += analysis(chunk)
         if len(found) >= MAX_TERMS_PER_TEXT:
             del found[MAX_TERMS_PER_TEXT:]
             break
     return found
+
+
+def _without_function_words(text: str) -> str:
+    """A question without the words in scripts without spaces that ask or join. Texts keep them:
+    they may be part of another word there."""
+    text = unicodedata.normalize("NFC", text)
+    left = _function_words().sub(" ", text)
+    return left if left.strip(_SIGNS) else text
+
+
+@cache
+def _function_words() -> re.Pattern[str]:
+    words = set[str]().union(*word_lists("function_words").values())
+    return re.compile("|".join(sorted(map(re.escape, words), key=len, reverse=True)))
 
 
 @cache
@@ -268,7 +290,11 @@ def _chunk_analysis(language: str) -> _ChunkTerms:
 def _both(own: _ChunkTerms, usual: _ChunkTerms) -> _ChunkTerms:
     def terms(chunk: str) -> tuple[str, ...]:
         said = own(chunk)
-        return (*said, *(term for term in usual(chunk) if term not in said)) if said else said
+        if not said:
+            return said
+        if not chunk.isascii() and (plain := fold_marks(chunk)) != chunk:
+            said, chunk = tuple(dict.fromkeys((*said, *own(plain)))), plain
+        return (*said, *(term for term in usual(chunk) if term not in said))
 
     return terms
 
@@ -279,6 +305,7 @@ class _ChunkAnalysis:
             fold_letters(fold_marks(word)) for word in stop_words(language)
         )
         self._stem = stemmer(language)
+        self._marked = _MARKED.get(language, "")
 
     def terms(self, chunk: str) -> tuple[str, ...]:
         if chunk.isascii() and chunk.isalpha():  # nearly all: nothing to split it by
@@ -292,7 +319,7 @@ class _ChunkAnalysis:
             return self._word(chunk)
         if NUMBER.fullmatch(chunk):
             return _cut(number_forms(chunk))
-        whole = fold_letters(chunk)
+        whole = fold_letters(fold_marks(chunk))
         if whole in self._stop_words or whole.replace("'", "") in self._stop_words:
             return []
         for sign in "',":
@@ -320,9 +347,12 @@ class _ChunkAnalysis:
         return found
 
     def _word(self, word: str, *, keep_stop_words: bool = False) -> list[str]:
-        folded = fold_letters(word)[:MAX_TERM_CHARS]
+        plain = fold_marks(word) if self._marked else word
+        folded = fold_letters(plain)[:MAX_TERM_CHARS]
         if not keep_stop_words and folded in self._stop_words:
             return []
+        if plain != word:
+            return [self._stemmed_with_marks(word)]
         parts = humps(word)
         if len(parts) == 1:
             return [self._stemmed(folded)]
@@ -334,6 +364,12 @@ class _ChunkAnalysis:
         if len(folded) == 1 or has_digit(folded):
             return folded
         return self._stem(folded)[:MAX_TERM_CHARS]
+
+    def _stemmed_with_marks(self, word: str) -> str:
+        """The stem of a word whose stemmer knows the marks, without them."""
+        if "ı" in self._marked:
+            word = word.replace("I", "ı").replace("İ", "i")
+        return fold_letters(fold_marks(self._stem(word.lower())))[:MAX_TERM_CHARS]
 
 
 def _cut(terms: Iterable[str]) -> list[str]:

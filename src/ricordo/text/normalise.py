@@ -186,14 +186,19 @@ class _Folds(dict[int, str]):
 _FOLDS = _Folds()
 
 
-def fold_marks(text: str) -> str:
-    """The text in NFKC without diacritics and invisible characters.
+def fold_marks(text: str, kept: str = "") -> str:
+    """The text in NFKC without diacritics and invisible characters; ``kept`` are small letters
+    that keep theirs, as capitals, too.
 
     Case stays. Beyond ASCII only letters, digits (as ASCII), spelling marks, and symbols are left;
     symbols are surrounded by spaces and an emoji is reduced to its base. Never raises.
     """
     if text.isascii():
         return text if text.isprintable() else text.translate(_FOLDS)
+    if kept:
+        others = re.compile(f"[^{kept}{kept.upper()}İ]+")
+        composed = unicodedata.normalize("NFC", text)
+        return others.sub(lambda found: fold_marks(found.group()), composed)
     apart = unicodedata.normalize("NFKD", text)
     if "\u200d" in apart:
         apart = _JOINED_EMOJI.sub("", apart)

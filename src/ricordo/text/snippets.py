@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from ricordo.text.analyser import Analyser
+from ricordo.text.pieces import clean_cut
 
 _CUT_MARK: Final = "…"
 _HEAD_CHARS: Final = 3
@@ -21,8 +22,8 @@ class _Hit(NamedTuple):
 def snippet(content: str, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> str:
     """The content on one line; when too long, the part with most of the terms.
 
-    ``terms`` come from the same analyser. Cuts between words, marked by "…", which counts towards
-    ``max_chars``. Without a match, the beginning.
+    ``terms`` come from the same analyser. Cuts between words, or else between syllables, marked by
+    "…", which counts towards ``max_chars``. Without a match, the beginning.
     """
     return Snippets(terms, analyser, max_chars).of(content)
 
@@ -114,8 +115,12 @@ def _widened(flat: str, first: int, last: int, room: int) -> tuple[int, int]:
     start = max(end - room, 0)
     if start > 0 and flat[start - 1] != " ":
         space = flat.find(" ", start, first)
-        start = space + 1 if space >= 0 else start
+        start = space + 1 if space >= 0 else _clean_start(flat, start, first)
     if end < len(flat) and flat[end] != " ":
         space = flat.rfind(" ", max(last, start), end)
-        end = space if space > start else end
+        end = space if space > start else max(clean_cut(flat, end), start)
     return start, end
+
+
+def _clean_start(flat: str, start: int, first: int) -> int:
+    return next((place for place in range(start, first) if clean_cut(flat, place) == place), start)

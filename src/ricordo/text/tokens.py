@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ricordo.text.normalise import is_dense
+from ricordo.text.pieces import clean_cut
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text, such as :func:`estimate_tokens` or a model's own tokenizer."""
@@ -179,7 +180,7 @@ def _cuts(text: str) -> list[int]:
         if found.group()[0].isspace():
             cuts.add(found.start())
         elif is_dense(found.group()):
-            cuts.update(found.span())
+            cuts.update(clean_cut(text, place) for place in found.span())
     return sorted(cuts - {start, end})
 
 

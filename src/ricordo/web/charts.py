@@ -13,6 +13,7 @@ from typing import Final
 
 from ricordo.model.activity import DayActivity
 from ricordo.model.vocabulary import Action
+from ricordo.text.pieces import clean_cut
 
 _THOUSAND: Final = 1000
 _SHORT_UNITS: Final = ("", "k", "M", "G", "T")
@@ -81,7 +82,7 @@ def cut(text: str, most: int) -> str:
     line = " ".join(text.split())
     if len(line) <= most:
         return line
-    kept = line[: most - 1]
+    kept = line[: clean_cut(line, most - 1)]
     at_word, _, rest = kept.rpartition(" ")
     # A long word at the end is cut rather than lost.
     return (at_word if at_word and len(rest) <= most // 3 else kept).rstrip(" ,;:.") + "…"

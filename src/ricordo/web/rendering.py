@@ -15,6 +15,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from ricordo.model.checks import format_moment
+from ricordo.text.pieces import clean_cut
 from ricordo.version import __version__
 from ricordo.web.sessions import PATH
 
@@ -103,6 +104,7 @@ def environment() -> Environment:
         shortened=_shortened,
         words=lambda name: name.replace("_", " "),
         listed=listed,
+        isolated=isolated,
     )
     templates.globals.update(
         static=lambda name: static_file(name).address, version=__version__, address=address
@@ -142,6 +144,11 @@ def listed(tag: str) -> str:
     return '"' + tag.replace('"', '""') + '"'
 
 
+def isolated(text: str) -> str:
+    """A text that runs in its own direction, where there can be no element around it."""
+    return text if text.isascii() else f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+
+
 def _count(number: int) -> str:
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
@@ -154,7 +161,7 @@ def _shortened(text: str, length: int) -> str:
     """Truncate a text, at a word boundary where one is near."""
     if len(text) <= length:
         return text
-    cut = text[:length]
+    cut = text[: clean_cut(text, length)]
     at_word = cut.rpartition(" ")[0]
     return f"{at_word if len(at_word) > length // 2 else cut}…"
 

@@ -8,6 +8,7 @@ from ricordo.model.checks import parse_moment
 from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import Event, Source
 from ricordo.user_memory import UserMemory
+from ricordo.web.rendering import isolated
 
 SOURCES: Final[Mapping[Source, str]] = {
     Source.USER_EXPLICIT: "The user asked to remember it",
@@ -101,7 +102,7 @@ def described(change: Change) -> HistoryLine:
     words, sign = _WORDS[change.event]
     if change.event is Event.CONSENT:
         step = str(change.meta.get("consent"))
-        other = change.other_user
+        other = change.other_user and isolated(change.other_user)
         if other is None:
             words = _CONSENT.get(step, words)
         elif step == "rejected":
@@ -113,7 +114,7 @@ def described(change: Change) -> HistoryLine:
     elif change.event in (Event.LINK, Event.UNLINK) and change.other_user is not None:
         has_accepted = "consent" in change.meta
         by_owner = change.actor == "owner" or has_accepted
-        words += f" {'by' if by_owner else 'with'} {change.other_user}"
+        words += f" {'by' if by_owner else 'with'} {isolated(change.other_user)}"
         words += ", accepted" if has_accepted else ""
     return HistoryLine(words, sign)
 
