@@ -233,10 +233,10 @@ class Analyser:
     def terms(self, text: str) -> list[str]:
         """The terms to index: in order, with repeats, at most MAX_TERMS_PER_TEXT."""
         language = self._spoken(text)
-        if language is None:
-            return _terms(text, self._usual, self._language)
-        own = _chunk_analysis(language)
-        return _terms(text, own if own is self._usual else _both(own, self._usual), language)
+        own = self._usual if language is None else _chunk_analysis(language)
+        language = language or self._language
+        is_plain = own is self._usual and language not in _MARKED
+        return _terms(text, own if is_plain else _both(own, self._usual), language)
 
     def query_terms(self, text: str) -> list[str]:
         """The terms to search, each once."""
