@@ -46,7 +46,8 @@ def clean_cut(text: str, place: int) -> int:
     if place in (0, len(text)) or text[place - 1 : place + 1].isascii():
         return place
     cuts = range(place, max(place - _LONGEST_LETTER, 0), -1)
-    return next((cut for cut in cuts if not _is_inside_syllable(text, cut)), place)
+    beyond = 0 if place <= _LONGEST_LETTER else place
+    return next((cut for cut in cuts if not _is_inside_syllable(text, cut)), beyond)
 
 
 def _end(text: str, start: int, maximum: int) -> int:

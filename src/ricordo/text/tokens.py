@@ -26,6 +26,8 @@ _REPEAT_COST: Final = 4  # units; twice as many are less than a token
 _START_COST: Final = 1  # some tokenizers mark the start of a text
 _UNITS: Final = 9  # of letter prices per token
 _CUT_MARK: Final = "…"
+# Of scripts without spaces, those that write a syllable with several characters.
+_IN_SEVERAL_SIGNS = re.compile("[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3099\u309a]")
 _SPACE_OR_BEYOND_ASCII = re.compile(r"\s+|[^\x00-\x7f]")
 
 
@@ -180,7 +182,9 @@ def _cuts(text: str) -> list[int]:
         if found.group()[0].isspace():
             cuts.add(found.start())
         elif is_dense(found.group()):
-            cuts.update(clean_cut(text, place) for place in found.span())
+            cuts.update(found.span())
+    if _IN_SEVERAL_SIGNS.search(text):
+        cuts = {clean_cut(text, place) for place in cuts}
     return sorted(cuts - {start, end})
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.text.pieces import first_piece, pieces
+from ricordo.text.pieces import clean_cut, first_piece, pieces
 
 pytestmark = pytest.mark.requirement("recall.long_turns")
 
@@ -51,3 +51,17 @@ def test_marks_stay_with_their_letters(text: str) -> None:
     runs = max(map(len, text.replace("a", "e").replace("n", "e").split("e")))
     for start, _ in pieces(text, 4 * runs + 8)[1:]:
         assert not unicodedata.combining(text[start])
+
+
+@pytest.mark.parametrize(
+    "syllable",
+    [
+        *("e\u0301", "เธ", "กำ", "ก้", "नि", "क्षि", "بَّ", "각", "\u1100\u1161\u11a8"),
+        *("👩\u200d🚀", "👍🏽", "🇮🇩", "❤\ufe0f"),
+    ],
+)
+def test_no_syllable_is_severed(syllable: str) -> None:
+    text = f"a {syllable} {syllable}{syllable}"
+    whole = {0, 1, 2, 2 + len(syllable), 3 + len(syllable), 3 + 2 * len(syllable), len(text)}
+    assert {clean_cut(text, place) for place in range(-1, len(text) + 2)} == whole
+    assert clean_cut(syllable * 2, len(syllable) - 1) == 0

@@ -79,6 +79,12 @@ def test_a_text_without_spaces_is_cut_between_characters() -> None:
     assert fit_tail_tokens("internationalisation", 3) == ""
 
 
+def test_a_text_without_spaces_is_cut_between_syllables() -> None:
+    assert fit_tokens("ใครไปที่ไหน", 6, len) == "ใครไป…"
+    assert fit_tail_tokens("ใครไปที่ไหน", 5, len) == "…ไหน"
+    assert fit_tokens("ใคร", 2, len) == ""
+
+
 def test_white_space_at_a_cut_is_left_out() -> None:
     assert fit_tokens("  one \n two  three ", 10, len) == "  one…"
     assert fit_tail_tokens("  one \n two  three ", 10, len) == "…three "
