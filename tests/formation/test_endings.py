@@ -23,6 +23,14 @@ User's team meeting is on Thursday. / The team meeting is on Friday.
     => The team meeting is on Friday.
 We use React for the shop. / Sorry, I meant Vue, not React => We use Vue for the shop.
 Ich esse Fleisch. / Ich esse kein Fleisch. => Ich esse kein Fleisch.
+Our team meeting is on Monday. / Not Monday any more, by the way: our team meeting is on Tuesday now.
+    => Our team meeting is on Tuesday now.
+User has a Polo, ten years old by now. / My car has changed, it's a Tesla now instead of a Polo.
+    => My car has changed, it's a Tesla now instead of a Polo.
+User's dog is called Bruno. / I told you the wrong thing about my dog's name: it's Pepper.
+    => My dog's name: it's Pepper.
+Ich habe einen Hund namens Emma. / Sorry, ich meinte Bruno, nicht Emma.
+    => Ich habe einen Hund namens Bruno.
 """
 NEWLY_SENSITIVE = """
 User works nights. / I no longer work nights, that ended when I got HIV.
@@ -40,11 +48,16 @@ My team lead is Jonas. / By the way, Jonas is no longer my team lead.
 My cat is called Miso. / Some news: my cat is not called Miso any more, she is Kopi now.
 Fumo un paquete al día. / Ya no fumo.
 We use React for the shop. / Did I say React? I meant Vue.
+I smoke, a pack a week or so. / I don't smoke any more.
+Tengo un Renault. / Ya no tengo el Renault. Ahora tengo un Fiat.
+I booked the Harbour Inn for our trip. / We switched from the Harbour Inn to the Bristol.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.
 I grow tomatoes on the balcony. / By the way, I no longer use Bun.
 I use Bun for all my scripts. / Is it true that nobody uses Bun any more?
+I have a cat. / I have a cold now.
+My sister lives in Rome. / I live in Paris now.
 """
 LEFT_ALONE = """
 User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.
@@ -79,10 +92,16 @@ def test_the_end_of_what_is_sensitive_needs_no_consent(talking: Talking) -> None
 
 @pytest.mark.parametrize("case", NEWLY_SENSITIVE.strip().splitlines())
 def test_what_is_newly_sensitive_in_an_ending_needs_consent(talking: Talking, case: str) -> None:
+    """What it ends is over at once: it must not be shown while the new statement waits."""
     known, said = case.split(" / ")
-    talking.me.add(known)
+    old = talking.me.add(known).id
     talking.clock.advance(days=1)
     talking.form(said)
+    assert talking.known == []
+    assert len(talking.proposed) == 1
+    assert talking.me.get(old).status is Status.SUPERSEDED
+    assert talking.me.lineage(old).successor is None
+    talking.me.undo(old)
     assert talking.known == [known]
 
 
@@ -97,7 +116,7 @@ def test_a_corrected_memory_keeps_its_key(talking: Talking) -> None:
 # What is known / words that may be somebody else's.
 UNSURE = """
 User's account is 111. / By the way: sorry, it's 222, not 111.
-User drives a Corolla. / Not a Corolla any more, by the way: I drive a Tesla now.
+User drives a Corolla. / The new owner wrote this: I no longer drive a Corolla, I drive a Tesla now.
 """
 
 
@@ -141,6 +160,17 @@ def test_an_answer_that_repeats_an_ended_statement_is_marked_too(talking: Talkin
     ended = [turn.content for turn in talking.me.turns("monday") if turn.ended_at is not None]
     assert ended == ["I use Bun for all my scripts.", "Bun, okay."]
     (hit, *_) = talking.me.search_turns("What do I run my scripts with?", role="assistant")
+    assert [one.since for one in hit.superseded] == [talking.clock()]
+
+
+@pytest.mark.requirement("recall.superseded_turns")
+def test_an_answer_to_what_a_replaced_memory_came_from_is_marked_too(talking: Talking) -> None:
+    talking.say("Saya suka banget jus alpukat.")
+    talking.say("Baik, jus alpukat ya.", role="assistant")
+    talking.me.form("monday")
+    talking.clock.advance(days=1)
+    talking.form("Saya sudah bosan jus alpukat, sekarang lebih suka wedang jahe.")
+    (hit, *_) = talking.me.search_turns("Saya suka minum apa?", role="assistant", threshold=0)
     assert [one.since for one in hit.superseded] == [talking.clock()]
 
 

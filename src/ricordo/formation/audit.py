@@ -124,7 +124,6 @@ def _similar(state: "_Audit", places: Sequence[int], matrix: Matrix) -> Iterator
 
 
 def _related(connection: sa.Connection, user_id: str, ids: Sequence[int]) -> Iterator[Pair]:
-    """The pairs that were recorded as related when they were written."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     for start in range(0, len(ids), _RELATION_BATCH):
         batch = ids[start : start + _RELATION_BATCH]
@@ -140,8 +139,6 @@ def _related(connection: sa.Connection, user_id: str, ids: Sequence[int]) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The parts of a memory that comparisons need."""
-
     id: int
     theme: str
     text: str

@@ -89,7 +89,6 @@ class Candidate:
     puts_right: tuple[str, str] | None = None
 
     def is_at(self, start: int, end: int) -> bool:
-        """Whether its quote overlaps the passage between two places."""
         return self.passage.is_said_at(self.quote, ((start, end),))
 
     @property

@@ -1,7 +1,7 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.gate import NOT_KEPT
-from ricordo.formation.own_words import ENDINGS, SENTENCE_END
+from ricordo.formation.own_words import CHANGE, ENDINGS, SENTENCE_END
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import (
@@ -26,6 +26,7 @@ from ricordo.formation.statements import (
     refines,
     says_nothing_new,
     share_of_words,
+    statements_of,
 )
 from ricordo.formation.words import pattern
 from ricordo.metering import MeteredModel
@@ -34,7 +35,13 @@ from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
-from ricordo.recall.stance import SURELY, UNKNOWN, Stance, stances
+from ricordo.recall.stance import (
+    SURELY,
+    UNKNOWN,
+    Stance,
+    has_another_value,
+    stances,
+)
 from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
@@ -47,9 +54,13 @@ _RELATED_TO_CHANGE: Final = 0.1
 _COMPARED: Final = 5
 _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 _NAMED_AS_OVER: Final = 0.3
-_ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
+ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 _PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
-_CHANGE: Final = pattern("corrections", "change", re.IGNORECASE)
+_OVER: Final = pattern("corrections", "over", re.IGNORECASE)
+_ENDS: Final = 0.85
+_ENDS_IF_CHANGED: Final = 0.75
+_UNLIKE: Final = 0.5
+_AS_NEAR: Final = 0.7
 STATEMENT_TYPES: Final = (
     MemoryType.PREFERENCE,
     MemoryType.FACT,
@@ -77,8 +88,6 @@ WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, A
 
 @dataclass(frozen=True, slots=True)
 class KnownStatement:
-    """A memory visible to the user that is similar to a new statement."""
-
     item: Item
     similarity: float
 
@@ -88,8 +97,6 @@ class KnownStatement:
 
 
 class KnownMemories:
-    """Looks up memories without counting them as recalled."""
-
     def __init__(self, database: Database, recall: Recall) -> None:
         self._database = database
         self._recall = recall
@@ -126,8 +133,6 @@ class KnownMemories:
 
 
 class Relationship(StrEnum):
-    """How a new statement stands to a stored one."""
-
     SAME = "same"
     CONTRADICTION = "contradiction"
     REFINEMENT = "refinement"
@@ -136,8 +141,6 @@ class Relationship(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A new statement and a similar stored one."""
-
     new: str
     new_at: datetime
     old: str
@@ -151,8 +154,6 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How the new statement of a pair relates to the old one, and why, in the model's words."""
-
     kind: Relationship
     reason: str | None = None
 
@@ -179,17 +180,6 @@ Judge = Callable[[str, Sequence[Pair]], list[Verdict]]
 
 class Resolver:
     """Decides what to do with each candidate of one user.
-
-    ========================================  ===================================================
-    the candidate                             outcome
-    ========================================  ===================================================
-    is identical, or says nothing new         ignored
-    has the key of a memory                   the memory is updated
-    is more specific                          replaces the old one
-    contradicts a memory                      replaces it; the old one is closed and kept
-    contradicts a shared memory               that is unlinked for this user, the new one added
-    none of these                             added
-    ========================================  ===================================================
 
     An older statement never replaces a newer one. Words and similarity decide where they can; what
     lies in between goes to the model, in one question.
@@ -274,11 +264,13 @@ class Resolver:
         similar = {one.item.content for one in near}
         compared = stances_to(candidate, [one.item.content for one in related], similar)
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
+        ended = [one for one in related if stance[one.item.id] == ENDED]
+        least = least_near(one.similarity for one in ended)
         # What a statement names as given up need not be similar to it.
         against = [
             one
             for one in found
-            if stance.get(one.item.id, UNKNOWN).replaced >= SURELY
+            if (one in ended and one.similarity >= least)
             or (
                 (reason := _contradiction(candidate, one.item.content))
                 and (one in near or reason == SWITCHED)
@@ -352,17 +344,22 @@ def with_memories_of(
 ) -> list[Resolution]:
     """Also replace memories of turns that messages end, by the ids of these messages."""
     resolved = list(resolutions)
-    targets = {item.id for one in resolutions for item in one.targets}
+    targets = {
+        item.id for one in resolutions for item in one.targets if one.action is not Action.IGNORE
+    }
     for place, one in enumerate(resolved):
-        left = [
-            item
-            for item in ended.get(one.candidate.passage.turn_id, ())
-            if item.id not in targets and one.candidate.puts_right is None
-        ]
+        over = ended.get(one.candidate.passage.turn_id, ())
+        if one.candidate.puts_right is not None:
+            continue
+        if one.action is Action.UPDATE and not targets.isdisjoint(item.id for item in over):
+            resolved[place] = replace(one, reason=CONTRADICTION)
+        left = [item for item in over if item.id not in targets]
         is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
-        if left and is_kept:
-            olds = [KnownStatement(item, 1.0) for item in (*one.targets, *left)]
-            resolved[place] = _replacing(user_id, one.candidate, olds, CONTRADICTION)
+        is_over = one.reason == REDUNDANT and one.targets[0].id in {item.id for item in over}
+        if left and (is_kept or is_over):
+            olds = {item.id: item for item in (*one.targets, *left)}.values()
+            known = [KnownStatement(item, 1.0) for item in olds]
+            resolved[place] = _replacing(user_id, one.candidate, known, CONTRADICTION)
             targets |= {item.id for item in left}
     return resolved
 
@@ -372,7 +369,7 @@ def _ends(later: Candidate, candidate: Candidate) -> bool:
         return True
     is_apart = later.passage.turn_id != candidate.passage.turn_id
     if is_apart and share_of_words(ENGLISH, later.content, candidate.content):
-        return stances_to(later, [candidate.content])[0].replaced >= SURELY
+        return stances_to(later, [candidate.content])[0] == ENDED
     return False
 
 
@@ -401,14 +398,34 @@ def stances_to(
         )
         if not is_same or not _meet(candidate, old):
             continue
-        if is_over and share_of_words(ENGLISH, said, old) >= _NAMED_AS_OVER:
-            found[place] = _ENDED
+        is_named = is_over and share_of_words(ENGLISH, said, old) >= _NAMED_AS_OVER
+        if is_named or _is_no_more(said, old) or opposed(quote, old) == SWITCHED:
+            found[place] = ENDED
         else:
             asked.append(place)
     answers = stances(said, [known[place] for place in asked])
+    changes = tells_change(candidate)
     for place, how in zip(asked, answers, strict=True):
-        found[place] = how if known[place] in similar else UNKNOWN._replace(replaced=how.replaced)
+        is_other = has_another_value(said, known[place])
+        surely = how.replaced >= (_ENDS_IF_CHANGED if changes else _ENDS)
+        if surely or (changes and is_other and how.other < _UNLIKE):
+            found[place] = ENDED
+        elif known[place] in similar and not is_other:
+            found[place] = how
     return found
+
+
+def least_near(similarities: Iterable[float]) -> float:
+    """A message ends what is about as near to it as the nearest thing that it ends."""
+    best = max(similarities, default=0.0)
+    return min(best, _AS_NEAR * best)
+
+
+def _is_no_more(said: str, old: str) -> bool:
+    """Whether a statement only denies what an earlier one says, with more words."""
+    left = set(ENGLISH.terms(_OVER.sub("", said)))
+    is_denied = _OVER.search(said) and all(one.is_positive for one in statements_of(old))
+    return bool(is_denied and left) and left <= set(ENGLISH.terms(old))
 
 
 def _in_its_sentence(candidate: Candidate) -> str:
@@ -450,7 +467,7 @@ def _is_over(candidate: Candidate) -> bool:
 
 
 def tells_change(candidate: Candidate) -> bool:
-    return _is_over(candidate) or _CHANGE.search(candidate.passage.text) is not None
+    return _is_over(candidate) or CHANGE.search(candidate.passage.text) is not None
 
 
 def related_to(candidate: Candidate) -> float:
@@ -489,7 +506,6 @@ def _same_key(candidate: Candidate, present: Item) -> Resolution:
 def _replacing(
     user_id: str, candidate: Candidate, olds: Sequence[KnownStatement], reason: str
 ) -> Resolution:
-    """Replace memories, as far as they are the user's own and older."""
     own = [one for one in olds if one.item.user_id == user_id]
     shared = [one for one in olds if one.is_shared_with(user_id)]
     newer_than = [one for one in own if one.item.valid_from < candidate.passage.at]
@@ -551,16 +567,12 @@ _UNASKED: Final = Verdict(Relationship.DIFFERENT)
 
 
 class PairVerdict(BaseModel, defer_build=True):
-    """What the model says of one pair."""
-
     pair: int
     verdict: Relationship
     reason: str
 
 
 class Verdicts(BaseModel, defer_build=True):
-    """What the model says of all pairs."""
-
     # In the schema only, not validated: verdicts on unknown pairs are ignored.
     verdicts: Annotated[
         list[PairVerdict], Field(json_schema_extra={"maxItems": limits.MAX_JUDGED_PAIRS})
@@ -568,8 +580,6 @@ class Verdicts(BaseModel, defer_build=True):
 
 
 class ModelJudge:
-    """Asks the model how new statements relate to stored ones."""
-
     def __init__(self, model: MeteredModel) -> None:
         self._model = model
 

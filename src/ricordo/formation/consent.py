@@ -180,19 +180,21 @@ def reason_of(waiting: PendingConsent) -> str:
     return NEEDS_CONSENT_TO_REDIRECT if REDIRECTIONS & {*waiting.fields} else NEEDS_CONSENT
 
 
+def may_mislead(waiting: PendingConsent) -> bool:
+    """Whether what waits may not be the user's own, or would redirect money, mail or tools."""
+    return not ({UNSURE_VOICE} | REDIRECTIONS).isdisjoint(waiting.fields)
+
+
 def must_wait(policy: FormationPolicy, candidate: Candidate) -> bool:
-    """Whether something needs consent, or to be said again, before it is stored."""
     return _kind_of(policy, candidate)[0] is not None
 
 
 def touched_fields(policy: FormationPolicy, candidate: Candidate) -> tuple[str, ...]:
-    """The sensitive fields because of which something needs consent."""
     kind, fields = _kind_of(policy, candidate)
     return fields if kind is ProposalKind.CONSENT else ()
 
 
 def lifetime(policy: FormationPolicy, kind: ProposalKind) -> timedelta:
-    """How long a proposal stays open."""
     if kind is ProposalKind.CONSENT:
         return policy.proposal_life
     return timedelta(days=CORROBORATION_DAYS)

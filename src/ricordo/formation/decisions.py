@@ -106,12 +106,10 @@ def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
 
 
 def not_written(resolution: Resolution, action: Action, reason: str) -> Decision:
-    """The decision about a candidate that could be written and is not."""
     return decision_of(replace(resolution, action=action, reason=reason, targets=()))
 
 
 def rejected(content: str, rejection: Rejection) -> Decision:
-    """A candidate that is badly written or has no evidence."""
     reason = rejection.code.value
     if rejection.code is RejectionCode.NOT_KEPT:
         reason = f"{reason}: {rejection.detail}"
@@ -153,7 +151,6 @@ def past_decisions(
     action: Action | None,
     limit: int,
 ) -> tuple[PastDecision, ...]:
-    """The latest decisions, of all conversations or of one."""
     steps = (NODE, [one.value for one in Action if action in (None, one)])
     found = page_of_events(connection, user_id, limit, None, thread_id, steps).items
     ids = {event.item_id for event in found if event.item_id is not None}

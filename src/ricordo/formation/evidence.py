@@ -61,7 +61,6 @@ _USER_IN_DENSE: Final = re.compile("ユーザー|用户|用戶|사용자|使用�
 
 
 def _numbers_said(source: str) -> set[str]:
-    """The numbers of a source: in figures, their parts, and in words."""
     figures = _NUMBER.findall(source)
     words = set(_NAME_WORD.findall(source))
     return {
@@ -227,7 +226,6 @@ def _is_among(word: str, others: Collection[str]) -> bool:
 
 
 def _telling(text: str) -> dict[str, None]:
-    """The words that carry meaning, in order; pairs of letters in scripts without spaces."""
     found: dict[str, None] = {}
     for word in _QUOTED_WORD.findall(_USER_IN_DENSE.sub(" ", fold_letters(fold_marks(text)))):
         if any(map(is_dense, word)):
@@ -259,7 +257,6 @@ def _is_whole(view: PlainView, start: int, end: int) -> bool:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether this position is inside a word."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]

@@ -110,7 +110,6 @@ def named_speakers(
 
 
 def played(passages: Sequence[Passage]) -> set[int]:
-    """The turns that are part of a role play."""
     found = set()
     is_scene = False
     for passage in passages:
@@ -173,7 +172,7 @@ def put_right(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> l
         if passage.material or passage.unsure or passage.doubtful:
             continue
         for match in _THIS_NOT_THAT.finditer(passage.text[:_SCENE_CHARS]):
-            found_as = {name.rstrip("234"): one for name, one in match.groupdict().items() if one}
+            found_as = {name.rstrip("2345"): one for name, one in match.groupdict().items() if one}
             right, wrong = found_as["right"], found_as["wrong"]
             told = [one for one in candidates if _is_of(one, passage) and not one.is_change]
             if any(one.is_at(*match.span()) for one in told):
@@ -333,7 +332,6 @@ def _may_tell(one: Candidate, own: Candidate, around: str) -> bool:
 
 
 def _told_by_model(kept: Sequence[Candidate]) -> list[Candidate]:
-    """The user's own words for which a model has found a sentence that holds."""
     by_model = [one for one in kept if one.is_by_model]
     return [
         one
@@ -460,8 +458,6 @@ class ExtractedEntry(BaseModel, defer_build=True):
 
 
 class Extracted(BaseModel, defer_build=True):
-    """What the model found worth remembering."""
-
     # In the schema only, not validated: excess entries are rejected and counted. With constrained
     # decoding it also stops a small model that would never end.
     memories: Annotated[

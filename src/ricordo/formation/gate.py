@@ -79,8 +79,6 @@ class Piece:
 
 
 class Reading:
-    """What the gate sees in one message."""
-
     def __init__(
         self,
         text: str,
@@ -113,12 +111,10 @@ class Reading:
         return float(found.max(initial=0.0))
 
     def mean_of(self, label: str, start: int, end: int) -> float:
-        """How likely the words between two places are of this kind, on average."""
         found = self._chances[self._between(start, end), self.labels.index(label)]
         return float(found.mean()) if len(found) else 0.0
 
     def kept_words(self, start: int, end: int) -> str:
-        """What is kept of the words between two places."""
         parts = [(max(one.start, start), min(one.end, end)) for one in self.pieces() if one.is_kept]
         return "\n".join(self.text[first:last] for first, last in parts if first < last)
 
@@ -220,8 +216,6 @@ class Reading:
 
 
 class Gate:
-    """Reads messages. Safe to share between threads."""
-
     def __init__(self) -> None:
         from tokenizers import Tokenizer
 

@@ -51,7 +51,6 @@ _SIGNS_AROUND: Final = " \t\n\x1f.!?:\"'>*(#-["
 
 
 def fence_cuts(view: str) -> Iterator[Span]:
-    """Text between ricordo's own markers."""
     return _blocks(view, lambda name: name == _FENCE_NAME)
 
 
@@ -169,7 +168,6 @@ def headed_cuts(view: str) -> Iterator[Span]:
 
 
 def _end_of_headed(view: str, found: list[Span], index: int) -> int:
-    """The first line that no longer belongs to the heading."""
     has_text = False
     while index < len(found):
         line = view[slice(*found[index])]

@@ -86,7 +86,6 @@ def nearest(quote: str, text: str) -> NearMatch | None:
 
 
 def _clause_start(said: list[_Token], first: int) -> int:
-    """A few tokens before the first, in the same sentence."""
     place = first
     while place > max(first - _BEFORE, 0) and not said[place].begins_sentence:
         place -= 1

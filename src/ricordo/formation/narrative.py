@@ -88,7 +88,6 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
 
 
 def template_text(known: Sequence[Item]) -> str:
-    """The memories as one text, by theme, the most important first."""
     by_theme: dict[str, list[str]] = {}
     room = limits.MAX_SUMMARY_CHARS
     for item in known:
@@ -150,7 +149,6 @@ def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
 
 
 def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]:
-    """A user's own valid memories, the most important first."""
     kept = items.c.type.not_in([kind.value for kind in LEFT_OUT])
     where = _current(user_id, view.now) & kept
     return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)

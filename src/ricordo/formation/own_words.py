@@ -57,6 +57,7 @@ _CERTAIN: Final = {
 _OFTEN_MEANT: Final = frozenset({"irony", "fiction", "mood", "chat", "reported", "oneoff"})
 _NOT_SERIOUS: Final = pattern("own_words", "not serious", re.IGNORECASE)
 _MAKES_TEXT: Final = pattern("own_words", "makes text", re.IGNORECASE)
+CHANGE: Final = pattern("corrections", "change", re.IGNORECASE)
 _SURELY_NOT_MEANT: Final = 0.9
 _BEFORE_A_STATEMENT: Final = ("", *".!?,;:")
 _ENGLISH: Final = pattern("own_words", "english subject", re.IGNORECASE)
@@ -98,8 +99,6 @@ THE_USER: Final = pattern("own_words", "the user", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a memory of this kind is filed."""
-
     theme: str = "profile"
     type: MemoryType = MemoryType.FACT
     key: str | None = None
@@ -243,10 +242,11 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
     ]
     if not told or any(one.label in _NOT_A_CHANGE for one in pieces):
         return []
+    if told[0].label == "reported" and told[-1].is_kept:
+        told = told[-1:]  # "Earlier I said …"
     quote = passage.text[told[0].start : told[-1].end]
-    is_telling = not _is_short(passage.text) or any(
-        one.is_kept or one.label in ENDINGS for one in told
-    )
+    is_short = _is_short(passage.text) and not CHANGE.search(passage.text)
+    is_telling = not is_short or any(one.is_kept or one.label in ENDINGS for one in told)
     if not is_telling or len(quote) > MAX_FORMED_CHARS:
         return []
     surest = max(told, key=lambda one: one.chance)
@@ -286,7 +286,6 @@ def _is_sure_alone(quote: str, label: str) -> bool:
 
 
 def _key_of(content: str, kind: Kind) -> str | None:
-    """The question that a statement answers, if there can be only one answer."""
     for prefix, said in _OF_ONE.items():
         if found := said.match(content):
             return f"{prefix}:{found['thing'].lower()}"
@@ -382,7 +381,6 @@ def _with_subjects(pieces: Sequence[Piece], text: str) -> list[Piece]:
 
 
 def _is_plain(quote: str) -> bool:
-    """Whether it is a short statement that begins with the user."""
     return len(quote.split()) <= _MOST_PLAIN_WORDS and _PLAIN.match(quote) is not None
 
 

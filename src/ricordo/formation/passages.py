@@ -104,7 +104,6 @@ def code_cuts(view: str) -> Iterator[Span]:
 
 
 def quotation_cuts(view: str) -> Iterator[Span]:
-    """Lines that begin with ``>``, and statements between quotation marks."""
     for quotation in (_LONG_QUOTATION, _QUOTED_BLOCK, _QUOTED_SENTENCE):
         yield from (found.span() for found in quotation.finditer(view))
     for start, end in lines(view):
@@ -269,7 +268,6 @@ def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[Voic
 
 
 def _kept(content: str, found: Iterable[VoicePart]) -> list[Span]:
-    """The non-empty spans outside of the material, trimmed."""
     cuts = [part.span for part in found if part.voice is Voice.MATERIAL]
     kept = []
     for start, end in outside(cuts, len(content)):
@@ -327,7 +325,6 @@ def _passage(turn: Turn, role: str) -> Passage:
 
 
 def _places(kept: Sequence[Span], found: Iterable[VoicePart], *voices: Voice) -> Iterator[Span]:
-    """The spans of the joined pieces that are in one of these voices."""
     spoken = merged(part.span for part in found if part.voice in voices)
     place = 0
     for start, end in kept:
@@ -446,13 +443,11 @@ def _called(call: object) -> str:
 
 
 def _name(name: object) -> str:
-    """On one line, without the separators of a header."""
     plain = _SPACE.sub(" ", _harmless(str(name)).replace("|", "/").replace("\x00", ""))
     return plain[: limits.MAX_TRANSCRIPT_NAME_CHARS].strip()
 
 
 def _harmless(text: str) -> str:
-    """Without anything that looks like a header mark."""
     return _LIKE_A_MARK.sub("==", text)
 
 

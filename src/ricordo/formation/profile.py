@@ -101,7 +101,6 @@ def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candi
 
 
 def screened_candidate(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
-    """A candidate that nobody asked for, with what the gate sees in it."""
     fields = sensitive_in(draft.content, *draft.names) | sensitive_in(quote)
     candidate = candidate_of(draft, quote, turn_id)
     return replace(candidate, fields=fields, is_hearsay=_is_wish(draft, quote))
@@ -133,7 +132,6 @@ def resolve_field(candidate: Candidate, present: Item | None) -> Resolution:
 
 
 def read_fields(database: Database, user_id: str) -> tuple[ProfileField, ...]:
-    """A user's profile in the store; reads no file."""
     with database.read(user_id) as view:
         return profile_of(keyed_profile_items(view.connection, user_id, view.now))
 

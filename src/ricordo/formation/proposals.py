@@ -47,8 +47,6 @@ _DRAFTED: Final = [one.name for one in fields(NewMemory) if one.name not in _NOT
 
 @dataclass(frozen=True, slots=True)
 class ProposalEvidence:
-    """The evidence of a proposal: the words, their turns, and who reported it."""
-
     quote: str
     turn_ids: tuple[int, ...]
     thread_id: str | None
@@ -86,7 +84,6 @@ def keep_proposal(
 def add_proposal(
     writing: WriteTransaction, proposal: StoredProposal, actor: str, reason: str | None = None
 ) -> None:
-    """Store an open proposal, with its history and its job."""
     insert_proposal(writing, proposal)
     meta = {_STEP: _PROPOSED, _FIELDS: list(proposal.fields)}
     _record(writing, proposal.id, actor, meta, reason)
@@ -94,7 +91,6 @@ def add_proposal(
 
 
 def note_signal(writing: WriteTransaction, proposal: StoredProposal, turn_id: int) -> None:
-    """Count that a proposal was said once more."""
     if turn_id not in proposal.signals:
         update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
 
@@ -129,7 +125,6 @@ def open_proposal(
 
 
 def drafted(proposal: StoredProposal) -> NewMemory:
-    """The memory that an open proposal would become."""
     assert proposal.draft is not None  # while it is open
     return NewMemory.parse(proposal.draft)
 
@@ -144,7 +139,6 @@ def settle_proposal(
     reason: str | None = None,
     said_again: bool = False,
 ) -> None:
-    """Close a proposal, delete its content and record the outcome."""
     update_proposal(
         writing,
         proposal.id,
@@ -164,7 +158,6 @@ def settle_proposal(
 
 
 def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: int) -> None:
-    """Close the open proposals that a stored memory settles."""
     same, overtaken = settled_by(writing, candidate)
     for proposal in same:
         settle_proposal(writing, proposal, ProposalState.APPROVED, item_id, said_again=True)
@@ -173,7 +166,6 @@ def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: 
 
 
 def lapse_due(writing: WriteTransaction) -> datetime | None:
-    """Close expired proposals; returns when the next one expires."""
     for proposal_id in lapsed_proposals(writing.connection, writing.user_id, writing.now):
         found = find_proposal(writing.connection, writing.user_id, proposal_id)
         assert found is not None  # the user's row is locked

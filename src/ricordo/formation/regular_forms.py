@@ -36,7 +36,6 @@ _NO_POSSESSIVE: Final = words("forms", "no possessive")
 
 
 def _spellings(section: str, end: str) -> list[tuple[re.Pattern[str], str]]:
-    """What is written for each full spelling."""
     rows = (row.split(" = ") for row in lines("forms", section))
     return [(re.compile(rf"\b(?:{written}){end}", re.IGNORECASE), full) for full, written in rows]
 
@@ -61,13 +60,11 @@ def has_no_subject(text: str) -> bool:
 
 
 def has_indonesian_possessive(text: str) -> bool:
-    """Whether a word ends in "your" or "its"."""
     found = (word.group().lower() for word in _POSSESSIVE.finditer(text))
     return any(word not in _NO_POSSESSIVE for word in found)
 
 
 def spelled_out(text: str) -> str:
-    """The clause in full spelling, without greeting and filler."""
     flat = " ".join(text.replace("’", "'").split())
     lead = _ENGLISH_LEAD.match(flat)
     flat = _ENGLISH_TAIL.sub("", flat[lead.end() :] if lead else flat)

@@ -70,12 +70,10 @@ def plan_forming(writing: WriteTransaction, thread_id: str, when: datetime) -> N
 
 
 def plan_summary(writing: WriteTransaction) -> None:
-    """Queue a new narrative of the writing user."""
     writing.enqueue(NewJob(kind=SUMMARY_JOB, user_id=writing.user_id, run_at=writing.now))
 
 
 def plan_lapsing(writing: WriteTransaction, when: datetime) -> None:
-    """Queue closing the writing user's proposals that expire by then."""
     writing.enqueue(NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when))
 
 

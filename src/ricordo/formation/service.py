@@ -3,7 +3,7 @@
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -13,8 +13,10 @@ from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, St
 from ricordo.formation import consent, schedule
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.conflicts import (
+    CONTRADICTION,
     IDENTICAL,
     NEW,
+    PUT_RIGHT,
     WRITING_ACTIONS,
     Answered,
     KnownMemories,
@@ -35,7 +37,7 @@ from ricordo.formation.decisions import (
     note_decisions,
     said_again,
 )
-from ricordo.formation.earlier_turns import EarlierTurns, Ended
+from ricordo.formation.earlier_turns import EarlierTurns
 from ricordo.formation.proposals import (
     ProposalEvidence,
     keep_proposal,
@@ -204,6 +206,10 @@ class DecisionWriter:
         draft: NewMemory,
         waiting: consent.PendingConsent,
     ) -> Decision:
+        if resolution.reason in (CONTRADICTION, PUT_RIGHT) and not consent.may_mislead(waiting):
+            scope = Scope(writing.user_id, agent_id=draft.agent_id)
+            over = [item.id for item in resolution.targets]
+            replacement.end(writing, scope, over, draft.start(writing.now), resolution.reason)
         ignored = replace(resolution, action=Action.IGNORE, targets=())
         if waiting.is_turned_down:
             return decision_of(replace(ignored, reason=consent.TURNED_DOWN))
@@ -368,13 +374,14 @@ class Formation:
                 revision = revision_of(view.connection, user_id)
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
             resolutions = with_memories_of(user_id, resolutions, ended.memories)
+            over = {**ended.turns, **self._earlier.answers_to(user_id, resolutions)}
             writing = [one.candidate for one in resolutions if one.action in WRITING_ACTIONS]
             proposed = consent.touched_fields  # what needs consent is not written
             texts = [one.content for one in writing if not proposed(self.policy, one)]
             prepared = self.recall.prepare(user_id, texts)
             with contextlib.suppress(_Changed):
                 decisions = self._write(
-                    user_id, segment, found, resolutions, ended, prepared, revision
+                    user_id, segment, found, resolutions, over, prepared, revision
                 )
                 repeated = said_again(user_id, resolutions, decisions or ())
                 self.recall.accesses.note(user_id, repeated, self.database.clock())
@@ -388,7 +395,7 @@ class Formation:
         segment: Segment,
         found: Found,
         resolutions: Sequence[Resolution],
-        ended: Ended,
+        over: Mapping[int, datetime],
         prepared: PreparedWrite,
         revision: int,
     ) -> list[Decision] | None:
@@ -400,7 +407,7 @@ class Formation:
             if writing.revision != revision:
                 raise _Changed
             carried_out = self._writer.apply(writing, segment.thread_id, resolutions, prepared)
-            mark_ended(writing, ended.turns)
+            mark_ended(writing, over)
             decisions = [*carried_out, *found.refused]
             if note_decisions(writing, segment.thread_id, decisions):
                 schedule.plan_summary(writing)

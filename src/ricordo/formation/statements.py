@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from ricordo.formation.sensitive import plain_text, words_of
@@ -42,6 +43,8 @@ _NUMBER_WORDS: Final = {
 _MAX_SUBJECT_WORDS: Final = 4
 _USER: Final = "user"
 _AROUND: Final = '.,;:!?"()'
+_CALLED: Final = lazy_pattern(r"\b(?:called|named|name is|heißt|namens|llama|bernama|namanya) (.+)")
+_POSSESSIVE: Final = re.compile(r"['’]s$")
 _THIRD_PERSON: Final = words("statements", "third person")
 _SAME_SUBJECT: Final = dict.fromkeys(("pengguna", "i", "saya", "aku"), _USER)
 _INDONESIAN_FILLERS: Final = stop_words("indonesian")
@@ -188,11 +191,17 @@ def are_of_one_subject(old: str, said: str) -> bool:
 def _names_whom(old: str, said: str) -> bool:
     """Whether it names the person of the user's that an old statement begins with, if it does."""
     begins = old.split()[:_MAX_SUBJECT_WORDS]
-    folded = {folded_name(word.strip(_AROUND)) for word in begins}
-    whom = folded & relations().keys()
-    names = {folded_name(word.strip(_AROUND)) for word in begins[1:] if word[:1].isupper()}
-    words = {folded_name(word.strip(_AROUND)) for word in said.split()}
-    return not whom or not words.isdisjoint(whom | names | _THIRD_PERSON)
+    whom = {relations()[word] for word in map(_named, begins) if word in relations()}
+    called = _CALLED.search(old)
+    named = [*begins[1:], *(called[1].split() if called else ())]
+    names = {_named(word) for word in named if word[:1].isupper()}
+    words = [_named(word) for word in said.split()]
+    told = {relations().get(word, word) for word in (*words, *map(" ".join, pairwise(words)))}
+    return not whom or not {*words, *told}.isdisjoint(whom | names | _THIRD_PERSON)
+
+
+def _named(word: str) -> str:
+    return folded_name(_POSSESSIVE.sub("", word.strip(_AROUND)))
 
 
 def share_words(analyser: Analyser, one: str, other: str) -> bool:
@@ -267,7 +276,7 @@ def _gives_up(one: Statement, other: Statement) -> bool:
     held = _SWITCHED.match(other.text) or _CHOSEN.match(other.text)
     if switched is None or held is None or _YEAR.search(one.text):
         return False
-    left = _bare(switched["left"])
+    left = _bare(switched["left"] or switched["left2"])
     return _subject_of(switched) == _subject_of(held) and [left] == [*map(_bare, _values_of(held))]
 
 

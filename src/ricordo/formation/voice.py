@@ -53,6 +53,7 @@ _LIFE = pattern("voice", "life")
 _LABEL = pattern("voice", "label")
 _OWN = pattern("voice", "own")
 _STATES = pattern("voice", "states")
+_CHANGE = pattern("corrections", "change")
 _GREETING = pattern("voice", "greeting")
 _THANK = pattern("voice", "thank")
 _FORMAL_SALUTATION = pattern("voice", "formal salutation")
@@ -194,7 +195,9 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
         head = sentence[: colon.end()].strip(_AROUND_LEAD)
         if _is_about_text(head) or _announces(head):
             return _Lead.SURE, start + colon.end()
-        if is_first and not (_is_own_lead(head) or _STATES.search(head)):
+        is_own = _is_own_lead(head) or _STATES.search(head)
+        tells_change = len(view) <= _MAX_LEAD_CHARS and "\n" not in view and _CHANGE.search(head)
+        if is_first and not (is_own or tells_change):
             return _Lead.MAYBE, start + colon.end()
     said = sentence.strip(_AROUND_LEAD)
     if not said or len(said) > _MAX_LEAD_CHARS:

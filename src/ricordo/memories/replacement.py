@@ -88,7 +88,7 @@ def plan_undo(connection: sa.Connection, scope: Scope, item: Item, now: datetime
         raise IllegalTransition(f"memory {item.id} is {item.status}: restore it instead")
     if item.status is Status.SUPERSEDED:
         change = last_change(connection, item.user_id, item.id, REPLACED)
-        if change is None or change.new_ref is None:
+        if change is None:
             return _by_old_version(connection, scope, item, now)
         return _of_replacement(connection, scope, Closed(item, change))
     update = last_update(connection, item.user_id, item.id)
@@ -121,8 +121,9 @@ def _closed_by(
 
 def _of_replacement(connection: sa.Connection, scope: Scope, closed: Closed) -> UndoPlan:
     item, change = closed.item, closed.change
-    assert change.new_ref is not None
     check_in_reach(scope, item)
+    if change.new_ref is None:  # nothing took its place
+        return UndoPlan(Undoable.REPLACEMENT, item, change)
     replacement = item_of(connection, item.user_id, change.new_ref)  # None: purged
     is_made = bool(change.meta.get(MADE))
     if replacement is not None and (is_made or TAKEN_UP in change.meta):
@@ -221,6 +222,25 @@ def replace_with(
             before={"valid_to": plain(old.valid_to)},
         )
     return added
+
+
+def end(
+    writing: WriteTransaction, scope: Scope, ids: Sequence[int], start: datetime, reason: str
+) -> None:
+    """Supersede memories by nothing that is stored: what is true instead may wait for consent."""
+    for old in [own_item(writing, scope, one) for one in ids]:
+        if old.status is Status.ACTIVE:
+            _close(writing, old, start)
+            record_change(
+                writing,
+                old,
+                Event.SUPERSEDE,
+                actor=scope.actor,
+                reason=reason,
+                old_ref=old.id,
+                meta={MADE: False},
+                before={"valid_to": plain(old.valid_to)},
+            )
 
 
 def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:

@@ -1,7 +1,8 @@
 """The source turns of memories, and the memories formed from turns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -16,8 +17,14 @@ from ricordo.storage.threads import (
     SaidTurn,
     page_of_turns,
     turn_of_message,
+    turns_at,
     unnamed_turns_at,
 )
+from ricordo.text.analyser import Analyser
+
+_USER_ROLE: Final = "user"
+_LONGEST_REPLY: Final = 120
+_ANALYSER: Final = Analyser("english")
 
 
 def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:
@@ -63,6 +70,22 @@ def read_source(view: ReadTransaction, item: Item) -> Turn | None:
         return source_among(item, said)
     turn = turn_of_message(view.connection, item.user_id, item.thread_id, item.message_id)
     return None if turn is None else source_among(item, [turn])
+
+
+def answers_repeating(
+    view: ReadTransaction, user_id: str, said: Mapping[tuple[str, int], str]
+) -> list[int]:
+    """The short answers to turns that have words of them, by thread and position of the turns."""
+    following = turns_at(view.connection, user_id, [(one, place + 1) for one, place in said])
+    return [
+        answer.id
+        for (thread, place), answer in following.items()
+        if answer.role != _USER_ROLE
+        and len(answer.content) <= _LONGEST_REPLY
+        and not {*_ANALYSER.terms(answer.content)}.isdisjoint(
+            _ANALYSER.terms(said[thread, place - 1])
+        )
+    ]
 
 
 def read_formed(
