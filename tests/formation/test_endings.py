@@ -23,8 +23,8 @@ User's team meeting is on Thursday. / The team meeting is on Friday.
     => The team meeting is on Friday.
 We use React for the shop. / Sorry, I meant Vue, not React => We use Vue for the shop.
 Ich esse Fleisch. / Ich esse kein Fleisch. => Ich esse kein Fleisch.
-Our team meeting is on Monday. / Not Monday any more, by the way: our team meeting is on Tuesday now.
-    => Our team meeting is on Tuesday now.
+Our meeting is on Monday. / Not Monday any more, by the way: our meeting is on Tuesday now.
+    => Our meeting is on Tuesday now.
 User has a Polo, ten years old by now. / My car has changed, it's a Tesla now instead of a Polo.
     => My car has changed, it's a Tesla now instead of a Polo.
 User's dog is called Bruno. / I told you the wrong thing about my dog's name: it's Pepper.
