@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bench.report import finding, times
+from bench.report import finding, languages, times
 from bench.report.figures import Figures
 from bench.report.floors import floors
 from bench.report.running import ROOT
@@ -104,6 +104,7 @@ def _service(figures: Figures) -> str:
 
 _BLOCKS: Final[dict[str, tuple[str, Callable[[Figures], str]]]] = {
     "recall": ("recall", _recall),
+    "languages": ("languages", _with_command("languages", languages.tables)),
     "peers": ("peers", _with_command("peers", finding.peers_table)),
     "speed": ("speed", _with_command("speed", _floors)),
     "service": ("load", _service),

@@ -1,7 +1,8 @@
 """python -m bench report: measure everything, one section after the other, and write it down.
 
-The full size writes ``docs/report`` and the figures in README.md and docs/howto/measure.md; any
-other size only the folder that ``--out`` names. The exit code is 1 where a section failed.
+The full size writes ``docs/report`` and the figures in other pages; any other size only the folder
+that ``--out`` names. ``--only NAME --update`` measures one section anew and keeps the others. The
+exit code is 1 where a section failed.
 """
 
 import argparse
@@ -41,6 +42,21 @@ def register(commands: Commands) -> None:
         choices=[one.name for one in SECTIONS],
         help="just this section; may be given several times",
     )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="put what is measured into docs/report, beside the rest",
+    )
+    parser.add_argument(
+        "--pairs", type=Path, help="folder of translations for the section on languages"
+    )
+    parser.add_argument(
+        "--encoder",
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="another encoder for the section on languages; may be given several times",
+    )
     parser.add_argument("--budget", type=float, help="seconds for each section, instead of its own")
     parser.add_argument(
         "--resume", action="store_true", help="keep what an interrupted or failed run has measured"
@@ -59,7 +75,9 @@ def register(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> None:
     figures = read(given.source) if given.source is not None else _measured(given)
-    publishes = figures.made["sizes"] == Sizes.FULL and given.only is None
+    if given.update:
+        figures = updated(read(_PUBLISHED / FILE), figures)
+    publishes = figures.made["sizes"] == Sizes.FULL and (given.only is None or given.update)
     out = given.out or (_PUBLISHED if publishes else _ELSEWHERE)
     into = given.page or (blocks.PAGES if publishes and out == _PUBLISHED else ())
     publish(figures, out, into)
@@ -68,6 +86,16 @@ def run(given: argparse.Namespace) -> None:
         say(f"{one['name']} failed: {one['problem']}")
     if figures.failed:
         sys.exit(1)
+
+
+def updated(before: Figures, anew: Figures) -> Figures:
+    """What was published, with the sections that are measured anew and when they were."""
+    when = {"date": anew.made["date"], "commit": anew.made["commit"]}
+    sections = {one["name"]: one for one in before.sections}
+    sections |= {one["name"]: {**one, "made": when} for one in anew.sections}
+    order = [one.name for one in SECTIONS]
+    placed = sorted(sections.values(), key=lambda one: order.index(one["name"]))
+    return Figures(before.made, before.machine, tuple(placed))
 
 
 def publish(figures: Figures, out: Path, into: Sequence[Path]) -> None:
@@ -92,13 +120,16 @@ def _measured(given: argparse.Namespace) -> Figures:
         folder.chmod(0o755)  # a server may refuse to run as the one who started this
         questions = _questions(given.set, sizes, folder)
         made = _made(given, sizes, questions)
+        encoders = {name: Path(at) for name, _, at in (one.partition("=") for one in given.encoder)}
 
         def measure(section: Section) -> Measured:
             place = folder / section.name
             place.mkdir()
             place.chmod(0o755)
             try:
-                return run_section(section, sizes, questions, place, given.budget)
+                return run_section(
+                    section, sizes, questions, place, given.budget, given.pairs, encoders
+                )
             finally:
                 shutil.rmtree(place, ignore_errors=True)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from bench.report import finding, times
+from bench.report import finding, languages, times
 from bench.report.figures import FILE, Figures
 from bench.report.plots import picture_of
 from bench.report.running import OK, Measured
@@ -12,6 +12,7 @@ from bench.report.tables import table
 _CHAPTERS: Final[dict[str, Callable[[Figures], str]]] = {
     "recall": finding.recall,
     "recall-postgres": finding.recall_on_postgresql,
+    "languages": languages.chapter,
     "peers": finding.peers,
     "speed": times.speed,
     "growth": times.growth,
@@ -78,7 +79,7 @@ def _chapter(figures: Figures, section: Measured) -> str:
     told = [
         f"## {section['title']}",
         f"```text\n{section['command']}\n```",
-        f"Took {section['seconds']:.0f} s{load}.",
+        f"Took {section['seconds']:.0f} s{load}.{_anew(section)}",
     ]
     if section["status"] != OK:
         told.append(f"**Failed:** {section['problem']}")
@@ -88,3 +89,8 @@ def _chapter(figures: Figures, section: Measured) -> str:
         told.append(f"![{section['title']}, as a chart of the numbers below]({picture})")
     told.append(_CHAPTERS[section["name"]](figures))
     return "\n\n".join(told)
+
+
+def _anew(section: Measured) -> str:
+    made = section.get("made")
+    return "" if made is None else f" Measured anew: {made['date']}, commit {made['commit']}."

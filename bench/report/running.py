@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from bench.report.sections import SET, Section, Sizes
+from bench.report.sections import FOLDER, LANGUAGES, PAIRS, SET, Section, Sizes
 from ricordo_bench.figures import this_machine
 
 ROOT: Final = Path(__file__).parents[2]
@@ -29,13 +30,27 @@ Measured = dict[str, Any]
 
 
 def run_section(
-    section: Section, sizes: Sizes, questions: Path, folder: Path, budget: float | None = None
+    section: Section,
+    sizes: Sizes,
+    questions: Path,
+    folder: Path,
+    budget: float | None = None,
+    pairs: Path | None = None,
+    encoders: Mapping[str, Path] = MappingProxyType({}),
 ) -> Measured:
-    """Run one section to its end, or to the end of its time. Its files are in ``folder``."""
+    """Run one section to its end, or to the end of its time. Its files are in ``folder``; what
+    needs ``pairs`` is left out without them."""
     load = this_machine().load
     shown = section.whole(sizes)
+    if section.name == LANGUAGES:
+        shown += "".join(f" --encoder {name}={FOLDER}" for name in encoders)
+    if pairs is None:
+        shown = shown.replace(f" --pairs {PAIRS}", "")
+    paths = {SET: questions, PAIRS: pairs or questions}
+    words = {name: str(path.absolute()) for name, path in paths.items()}
+    words |= {f"{name}={FOLDER}": f"{name}={at.absolute()}" for name, at in encoders.items()}
     started = time.monotonic()
-    code, said, complaint = _run(_command(shown, questions), folder, budget or section.budget)
+    code, said, complaint = _run(_command(shown, words), folder, budget or section.budget)
     seconds = time.monotonic() - started
     result, problem = _read(said), None
     if code is None:
@@ -49,7 +64,9 @@ def run_section(
         "title": section.title,
         "command": shown,
         "status": OK if problem is None else FAILED,
-        "problem": None if problem is None else _neutral(problem, folder, questions),
+        "problem": None
+        if problem is None
+        else _neutral(problem, folder, *paths.values(), *encoders.values()),
         "seconds": round(seconds, 1),
         "load": load,
         "result": result,
@@ -78,12 +95,12 @@ def run_all(
     return done
 
 
-def _command(shown: str, questions: Path) -> list[str]:
-    """The programs of this environment, and the real path of the set."""
+def _command(shown: str, words: Mapping[str, str]) -> list[str]:
+    """The programs of this environment, and the real paths of what is given."""
     programs = {
         "python": sys.executable,
         "ricordo": str(Path(sys.executable).with_name("ricordo")),
-        SET: str(questions.absolute()),
+        **words,
     }
     return [programs.get(word, word) for word in shlex.split(shown)]
 

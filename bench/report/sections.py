@@ -1,7 +1,8 @@
 """What the report is made of: commands, how much they measure, and how long they may take.
 
 Each section is one command that anybody can run alone. ``FILE`` in it stands for the set of
-questions, ``URL`` for a PostgreSQL that ``with-postgres`` starts.
+questions, ``PAIRS`` for a folder of translations, ``FOLDER`` for that of an encoder, ``URL`` for a
+PostgreSQL that ``with-postgres`` starts.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 SET: Final = "FILE"
+PAIRS: Final = "PAIRS"
+FOLDER: Final = "FOLDER"
+LANGUAGES: Final = "languages"
 
 
 class Sizes(StrEnum):
@@ -59,6 +63,15 @@ SECTIONS: Final = (
         "",
         "",
         budget=400,
+    ),
+    _section(
+        LANGUAGES,
+        "Languages",
+        "python -m bench languages",
+        f"--install --pairs {PAIRS}",
+        f"--pairs {PAIRS}",
+        f"--only en --pairs {PAIRS}",
+        budget=1_200,
     ),
     _section(
         "peers",
