@@ -112,7 +112,11 @@ def nearest(text: str) -> str | None:
     None without any sign of one, and for languages that have no spaces between words.
     """
     start = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    start = start[:_SHORT_LOOK_CHARS].lower()
+    return _nearest(start[:_SHORT_LOOK_CHARS].lower())
+
+
+@lru_cache(maxsize=64)
+def _nearest(start: str) -> str | None:
     script = _LATIN if start.isascii() else _script(start)
     if script != _LATIN:
         return _BY_SCRIPT.get(script or "")

@@ -5,6 +5,8 @@ is 7391". By form, a value is one in any context: a card number, a token, a priv
 value is masked.
 """
 
+import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -246,6 +248,12 @@ _LONG_RUN: Final = 32
 
 _Reader = Callable[[str, re.Match[str]], Span | None]
 
+# The same texts are shown again and again. What they say is not kept.
+_MOST_KNOWN_TEXTS: Final = 8_192
+_DIGEST_BYTES: Final = 16
+_SALT: Final = os.urandom(_DIGEST_BYTES)
+_known_spans: dict[bytes, tuple[Span, ...]] = {}
+
 
 def _words(title: str) -> frozenset[str]:
     return word_lists("secret_words")[title]
@@ -253,8 +261,16 @@ def _words(title: str) -> frozenset[str]:
 
 def secrets_in(text: str) -> list[Span]:
     """The spans of secret values, in order, not nested."""
-    text = text.replace(MASK, _MASKED)
-    return merged({*_by_form(text), *_by_meaning(text)})
+    encoded = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES, key=_SALT).digest()
+    known = _known_spans.get(digest)
+    if known is None:
+        text = text.replace(MASK, _MASKED)
+        known = tuple(merged({*_by_form(text), *_by_meaning(text)}))
+        if len(_known_spans) >= _MOST_KNOWN_TEXTS:
+            _known_spans.clear()
+        _known_spans[digest] = known
+    return list(known)
 
 
 def has_secret(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from ricordo.text.analyser import Analyser
@@ -35,10 +36,6 @@ class Snippets:
         self._wanted = frozenset(terms)
         self._analyser = analyser
         self._max_chars = max_chars
-        # Stemming and folding keep the head of a plain word, so it can be searched quickly.
-        heads = "|".join(sorted({re.escape(term[:_HEAD_CHARS]) for term in self._wanted}))
-        self._in_plain = re.compile(heads)
-        self._in_any = re.compile(rf"{heads}|[^\x00-\x7f]")
         self._known: dict[str, frozenset[str]] = {}
 
     def of(self, content: str, at_least: int = 0) -> str:
@@ -53,6 +50,17 @@ class Snippets:
         before = _CUT_MARK if start > 0 else ""
         after = _CUT_MARK if end < len(flat) else ""
         return f"{before}{flat[start:end]}{after}"
+
+    # Stemming and folding keep the head of a plain word, so it can be searched quickly.
+
+    @cached_property
+    def _in_plain(self) -> re.Pattern[str]:
+        heads = sorted({re.escape(term[:_HEAD_CHARS]) for term in self._wanted})
+        return re.compile("|".join(heads))
+
+    @cached_property
+    def _in_any(self) -> re.Pattern[str]:
+        return re.compile(rf"{self._in_plain.pattern}|[^\x00-\x7f]")
 
     def _hits(self, flat: str) -> list[_Hit]:
         if not self._wanted:
