@@ -63,8 +63,9 @@ class TrigramIndex:
         inside = len({term[place : place + 3] for place in range(len(term) - 2)})
         is_near |= (seen >= inside) & (sizes > len(term))
         is_near &= sizes >= MIN_WORD_CHARS
-        words = (self._words[number] for number in np.flatnonzero(is_near).tolist())
-        return _best(term, own, words, limit, at_least)
+        near = np.flatnonzero(is_near)
+        words = [self._words[number] for number in near.tolist()]
+        return _best(term, zip(words, common[near].tolist(), strict=True), limit, at_least)
 
 
 def similar_terms(
@@ -90,7 +91,7 @@ def similar_terms(
     for trigram in rarest_first[: len(own) - skipped]:
         shared.update(_words_with(trigram, text))
     words = _worth_a_look(term, own, shared, skipped, at_least)
-    return _best(term, own, words, limit, at_least)
+    return _best(term, ((word, _common(own, trigrams(word))) for word in words), limit, at_least)
 
 
 def best_of(found: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, float]]:
@@ -98,10 +99,16 @@ def best_of(found: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, f
 
 
 def _best(
-    term: str, own: frozenset[str], words: Iterable[str], limit: int, at_least: float
+    term: str, words: Iterable[tuple[str, float]], limit: int, at_least: float
 ) -> list[tuple[str, float]]:
-    scored = ((word, _similarity(term, own, word)) for word in words)
+    """The best of words with the share of trigrams that they have in common with the term."""
+    scored = ((word, _similarity(term, word, common)) for word, common in words)
     return best_of((pair for pair in scored if pair[1] >= at_least), limit)
+
+
+def _common(own: frozenset[str], others: frozenset[str]) -> float:
+    both = len(own & others)
+    return both / (len(own) + len(others) - both)
 
 
 def _worth_a_look(
@@ -138,12 +145,9 @@ def _words_with(trigram: str, text: str) -> set[str]:
     return found
 
 
-def _similarity(term: str, own: frozenset[str], word: str) -> float:
+def _similarity(term: str, word: str, score: float) -> float:
     if word == term:
         return 1.0
-    theirs = trigrams(word)
-    common = len(own & theirs)
-    score = common / (len(own) + len(theirs) - common)
     if word.startswith(term):
         score = max(score, _BEGINNING + (1 - _BEGINNING) * len(term) / len(word))
     elif term in word:
