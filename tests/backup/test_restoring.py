@@ -149,7 +149,7 @@ def test_an_index_in_memory_of_the_former_contents_is_not_used(
     after.recall.indexes._entries = indexes._entries  # as if this process had gone on
     with (
         after.database.read("ana") as view,
-        after.recall.indexes.borrow(view.connection, ITEMS, "ana", kept.model) as user_index,
+        after.recall.indexes.borrow(view, ITEMS, "ana", kept.model) as user_index,
     ):
         assert user_index is not None
         assert set(user_index.row_of) == {item.id for item in after.user("ana").list()}

@@ -38,6 +38,19 @@ def test_a_question_finds_memories_by_another_name(searching: Searching) -> None
     assert {named, peonies} <= {hit.id for hit in ana.search("my sister", threshold=0)}
 
 
+def test_another_name_is_known_at_once_whoever_wrote_it(searching: Searching) -> None:
+    here, there = (searching.open(ranking_off="lexical").user("ana") for _ in range(2))
+    peonies = here.add("Carolina grows peonies.").id
+
+    def cosine() -> float:
+        hits = here.search("my sister", threshold=0, explain=True).results
+        return next((hit.explanation or {})["cosine"] for hit in hits if hit.id == peonies)
+
+    before = [cosine(), cosine()]
+    there.add("User's sister is called Carolina.")
+    assert max(before) < 0.2 < cosine()
+
+
 def test_a_question_finds_turns_by_another_name(searching_store: Memory) -> None:
     ana = searching_store.user("ana")
     family(ana)

@@ -34,7 +34,7 @@ def test_the_least_recently_used_are_dropped(
         made_by = model(view.connection, "ana").model
         kept = {}
         for name in ("ana", "ben", "ana", "cleo", "ana", "ben"):
-            with indexes.borrow(view.connection, ITEMS, name, made_by) as user_index:
+            with indexes.borrow(view, ITEMS, name, made_by) as user_index:
                 assert user_index is not None
                 assert user_index.size == 60
                 kept.setdefault(name, []).append(user_index)
@@ -77,7 +77,7 @@ def index_of(memory: Memory, kind: Indexed) -> UserIndex:
     """The user_index of ana as the next search gets it."""
     with memory.database.read_all() as view:
         model = memory.recall.embedders.chosen(view.connection, "ana").model
-        with memory.recall.indexes.borrow(view.connection, kind, "ana", model) as user_index:
+        with memory.recall.indexes.borrow(view, kind, "ana", model) as user_index:
             assert user_index is not None
             return user_index
 
@@ -162,7 +162,7 @@ def test_an_index_that_is_ahead_serves_an_older_view(stores: list[Memory]) -> No
         added = other.add("Tea of today").id
         assert index_of(here, ITEMS).row_of.keys() == {*ids[1:], added}
         assert index_position(older.connection, "ana") == position
-        with here.recall.indexes.borrow(older.connection, ITEMS, "ana", model) as borrowed:
+        with here.recall.indexes.borrow(older, ITEMS, "ana", model) as borrowed:
             assert borrowed is user_index
     assert {hit.id for hit in ana.search("tea", status="any", limit=50)} == {*ids[1:], added}
 

@@ -42,7 +42,7 @@ class Noted:
 
     def _noted(self, question, candidates, fused, scores, boosts=None):
         given = ranker.features(question, candidates, fused, scores, boosts)
-        self.seen.update(rows=candidates.rows, features=given, scores=np.array(scores))
+        self.seen.update(rows=candidates.rows, features=given, scores=scores)
         return given
 
 

@@ -17,13 +17,14 @@ import sqlalchemy as sa
 from ricordo import fork_safety
 from ricordo.index.user_index import TurnIndex, UserIndex
 from ricordo.model.embedding import VectorModel
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.search_rows import (
     IndexPosition,
     count_indexed,
-    index_position,
     index_since,
     indexed_ids,
     linked_index,
+    position_in,
     whole_index,
 )
 from ricordo.storage.sql import Row, matrix_of
@@ -120,22 +121,28 @@ class IndexCache:
 
     @contextlib.contextmanager
     def borrow(
-        self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
+        self, view: ReadTransaction, kind: Indexed, user_id: str, model: VectorModel | None
     ) -> Iterator[UserIndex | None]:
-        """A user's index, current with this database view and locked for one search.
+        """A user's index, current with this view and locked for one search.
 
         None where it is too large for memory.
         """
-        position = index_position(connection, user_id)
+        position = position_in(view, user_id)
         key = (kind.name, user_id)
         with self._lock:
             entry = self._entries.setdefault(key, _CachedIndex())
             self._entries.move_to_end(key)
         with entry.lock:
             if not entry.is_current(position, model):
-                self._bring_up_to_date(connection, entry, kind, user_id, position, model)
+                self._bring_up_to_date(view.connection, entry, kind, user_id, position, model)
                 self._make_room(key, entry)
             yield entry.user_index
+
+    def last(self, kind: Indexed, user_id: str) -> UserIndex | None:
+        """A user's index as it is, perhaps outdated and not locked; None where there is none."""
+        with self._lock:
+            entry = self._entries.get((kind.name, user_id))
+            return None if entry is None else entry.user_index
 
     def shared_with(
         self, connection: sa.Connection, viewer: str, model: VectorModel | None

@@ -23,6 +23,8 @@ from ricordo.storage.sql import Row
 
 _KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
 
+_KNOWN_USERS: Final = 2_000
+
 _log = logging.getLogger(__name__)
 
 
@@ -72,6 +74,7 @@ class Embedders:
         self._makes_none = given is None and operator is not None and operator.provider == NONE
         self._deadline_seconds = query_deadline_seconds
         self._recent: LruCache[tuple[VectorModel, str], Row] = LruCache(_KNOWN_TEXTS)
+        self._last_chosen: LruCache[str, ChosenEmbedder] = LruCache(_KNOWN_USERS)
 
     @property
     def is_fixed(self) -> bool:
@@ -116,7 +119,13 @@ class Embedders:
             model = None if embedder is None else model_of(embedder)
         except (EmbeddingError, InvalidInput) as problem:
             return ChosenEmbedder(None, None, _one_line(problem))
-        return ChosenEmbedder(embedder, model, None)
+        chosen = ChosenEmbedder(embedder, model, None)
+        self._last_chosen.put(user_id, chosen)
+        return chosen
+
+    def last_chosen(self, user_id: str) -> ChosenEmbedder | None:
+        """The one of the last time, without a look at what is stored; None where there was none."""
+        return self._last_chosen.get(user_id)
 
     def query_vector(
         self, chosen: ChosenEmbedder, text: str, variants: Sequence[str] = ()

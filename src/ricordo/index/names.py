@@ -12,8 +12,8 @@ from ricordo.storage.search_rows import (
     NOTHING_INDEXED,
     IndexPosition,
     active_among,
-    index_position,
     memory_texts,
+    position_in,
 )
 from ricordo.text.names import Names
 from ricordo.text.namings import Naming, namings
@@ -54,7 +54,7 @@ class UserNames:
         self, view: ReadTransaction, user_id: str, themes: Collection[str] | None = None
     ) -> Names:
         """The names that a user's memories give; with ``themes``, those filed there alone."""
-        position = index_position(view.connection, user_id)
+        position = position_in(view, user_id)
         if position == NOTHING_INDEXED:
             self.forget(user_id)
             return Names()
@@ -68,6 +68,14 @@ class UserNames:
             names, until = _made(known, within, view.now)
             if len(known.made) < _MOST_SELECTIONS:
                 known.made[within] = names, until
+        return names
+
+    def last(self, user_id: str, themes: Collection[str] | None = None) -> Names | None:
+        """Those that were given last, without a look at what is stored; None where none were."""
+        known = self._known.get(user_id)
+        if known is None:
+            return None
+        names, _ = known.made.get(None if themes is None else frozenset(themes), (None, None))
         return names
 
     def forget(self, user_id: str) -> None:

@@ -74,7 +74,7 @@ class Relating:
         vectors = np.stack([known.by_hash[digest] for digest in hashes])
         with (
             self._database.read(user_id) as view,
-            self._indexes.borrow(view.connection, ITEMS, user_id, known.model) as user_index,
+            self._indexes.borrow(view, ITEMS, user_id, known.model) as user_index,
         ):
             if user_index is None:
                 found = self._in_database(view, user_id, known.model, vectors)

@@ -290,14 +290,6 @@ class UserIndex:
             scores[~self.alive] = 0.0
         return scores
 
-    def coverage(self, shares: Mapping[str, float]) -> Floats:
-        """The share of the query that each row's terms cover."""
-        covered = np.zeros(self.rows, np.float32)
-        for term, share in shares.items():
-            if term in self._postings:
-                covered[self._impact(term)[0]] += np.float32(share)
-        return covered
-
     def rows_with(self, terms: Sequence[str], rows: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
         found = np.zeros((len(terms), len(rows)), np.bool_)
         for place, term in enumerate(terms):

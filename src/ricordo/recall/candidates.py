@@ -6,9 +6,9 @@ says where to look first.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import QueryVector
 from ricordo.index.user_index import (
     NO_TURN,
+    Flags,
     Ints,
     TurnIndex,
     UserIndex,
@@ -28,8 +29,16 @@ from ricordo.index.user_index import (
 from ricordo.model.embedding import VectorModel
 from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking, Scores
 from ricordo.storage.backend import Backend, Matches
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.search_rows import count_indexed, linked_index
-from ricordo.storage.sql import Condition, Row, among, bound_list
+from ricordo.storage.sql import (
+    Condition,
+    PreparedStatement,
+    Row,
+    among,
+    bound_list,
+    with_values,
+)
 from ricordo.storage.tables import PIECES, TURNS, Indexed
 from ricordo.storage.threads import has_pieces, turns_of_pieces
 from ricordo.text.names import NOBODY, Asked
@@ -84,20 +93,60 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SearchedRows:
-    """What is searched: rows of these owners, and those linked to a viewer, that match a condition.
+    """What is searched: rows of these owners, and those linked to a viewer, that match a condition
+    with these ``values``.
 
-    ``columns`` are read of every candidate, to rank it: its ``id``, its ``moment`` and others.
     ``precision`` is that of scores from an index. ``hides_terms`` where terms of rows that are not
     found must not be named.
     """
 
     kind: Indexed
     owners: Sequence[str]
-    where: Condition
-    columns: Sequence[sa.ColumnElement[Any]]
+    reading: "Reading"
+    values: Mapping[str, Any]
     precision: Any = np.float64
     hides_terms: bool = False
     linked_to: str | None = None
+
+    @property
+    def where(self) -> Condition:
+        return with_values(self.reading.where, self.values)
+
+    def facts(self, connection: sa.Connection, ids: Sequence[int]) -> dict[int, Any]:
+        """What the database says of those of these rows that match."""
+        if not ids:
+            return {}
+        given = {**self.values, "candidate_ids": ids}
+        rows = self.reading.facts.run_typed(connection, given)
+        return {row[0]: row for row in map(self.reading.row, rows)}
+
+    def every_id(self, connection: sa.Connection) -> Ints:
+        rows = self.reading.every_id.run(connection, self.values)
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+
+class Reading:
+    """How rows under a condition are read, prepared once: of every candidate ``columns``, to rank
+    it, as ``row``. The first is its id, and one is its ``moment``.
+    """
+
+    def __init__(
+        self,
+        kind: Indexed,
+        where: Condition,
+        columns: Sequence[sa.ColumnElement[Any]],
+        row: Callable[[Iterable[Any]], Any],
+    ) -> None:
+        self.where = where
+        self.row = row
+        self._kind = kind
+        self._columns = columns
+        listed = among(kind.source.c.id, _ids)
+        self.facts = PreparedStatement(sa.select(*columns).where(listed, where))
+        self.every_id = PreparedStatement(sa.select(kind.source.c.id).where(where))
+
+    def within(self, condition: Condition) -> "Reading":
+        return Reading(self._kind, self.where & condition, self._columns, self.row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +291,13 @@ class CandidateSource:
         self._ranking = ranking
 
     def gather(
-        self, connection: sa.Connection, searched: SearchedRows, question: Question, limit: int
+        self, view: ReadTransaction, searched: SearchedRows, question: Question, limit: int
     ) -> Candidates:
-        model = question.embedding.model
+        connection, model = view.connection, question.embedding.model
         with contextlib.ExitStack() as locks:
             indexes: list[UserIndex] = []
             for owner in sorted(searched.owners):  # in one order, so that searches do not deadlock
-                borrowed = self._indexes.borrow(connection, searched.kind, owner, model)
+                borrowed = self._indexes.borrow(view, searched.kind, owner, model)
                 user_index = locks.enter_context(borrowed)
                 if user_index is None:
                     break
@@ -274,19 +323,16 @@ class CandidateSource:
         sources = np.concatenate([user_index.source_ids for user_index in indexes])
         near, said = _best_of_each(indexes[0], sources, meaning, words)
         rows, facts = self._allowed(connection, searched, ids, sources, near, said)
-        parts = _per_index(indexes, rows)
-        pairs = list(zip(indexes, parts, strict=True))
-        coverage = np.concatenate([one.coverage(terms.shares)[part] for one, part in pairs])
+        having = _terms_of(indexes, [*terms.shares, *terms.weights, *terms.rare], rows)
+        coverage = np.zeros(len(rows), np.float32)
+        for term, share in terms.shares.items():
+            coverage[having[term]] += np.float32(share)
         exact = np.zeros(len(rows))
         if terms.rare:
-            having = [one.rows_with(terms.rare, part).mean(axis=0) for one, part in pairs]
-            exact = np.concatenate(having)
+            exact = np.mean([having[term] for term in terms.rare], axis=0)
         weights = terms.weights
         if searched.hides_terms:
-            named = np.zeros(len(weights), np.bool_)
-            for user_index, part in pairs:
-                named |= user_index.rows_with(list(weights), part).any(axis=1)
-            weights = dict(compress(weights.items(), named))
+            weights = {term: one for term, one in weights.items() if having[term].any()}
         return Candidates(
             rows=[facts[source] for source in sources[rows].tolist()],
             cosines=None if cosines is None else cosines[rows].astype(searched.precision),
@@ -350,19 +396,16 @@ class CandidateSource:
         """
         wanted = self._ranking.candidates
         first = _best(near, words, wanted + _SPARE)
-        facts = _facts(connection, searched, sources[first].tolist())
-        rows = first[np.isin(sources[first], list(facts))]
-        enough = _enough(near, words, first, rows, wanted)
-        if enough:
-            allowed = np.isin(np.arange(len(ids)), rows)
-        else:
-            every = sa.select(searched.kind.source.c.id).where(searched.where)
-            allowed = np.isin(sources, np.fromiter(connection.execute(every).scalars(), np.int64))
-        near = None if near is None else np.where(allowed, near, NOT_COMPARED)
-        rows = _best(near, np.where(allowed, words, 0), wanted)
+        facts = searched.facts(connection, sources[first].tolist())
+        passing = first[_known(facts, sources[first])]
+        enough = _enough(near, words, first, passing, wanted)
         if not enough:
-            facts = _facts(connection, searched, sources[rows].tolist())
-            rows = rows[np.isin(sources[rows], list(facts))]
+            passing = np.flatnonzero(np.isin(sources, searched.every_id(connection)))
+        of_passing = None if near is None else near[passing]
+        rows = passing[_best(of_passing, words[passing], wanted)]
+        if not enough:
+            facts = searched.facts(connection, sources[rows].tolist())
+            rows = rows[_known(facts, sources[rows])]
         # A memory may be in two indexes for a moment.
         _, once = np.unique(ids[rows], return_index=True)
         return np.sort(rows[once]), facts
@@ -390,7 +433,7 @@ class CandidateSource:
             lacks_vectors = not near
         found = sorted({*words, *near})
         sources = _sources(connection, searched, found)
-        facts = _facts(connection, searched, sorted({sources.get(one, one) for one in found}))
+        facts = searched.facts(connection, sorted({sources.get(one, one) for one in found}))
         ids = [one for one in found if sources.get(one, one) in facts]
         cosines = np.array([near.get(one, NOT_COMPARED) for one in ids]) if near else None
         having = [stored.get(one, set()) for one in ids]
@@ -436,7 +479,7 @@ class CandidateSource:
         shared: dict[int, str] = {}
         if searched.linked_to is not None:
             linked = {row[0]: row[1] for row in linked_index(connection, searched.linked_to, None)}
-            visible = _facts(connection, searched, list(linked))
+            visible = searched.facts(connection, list(linked))
             shared = {row_id: words for row_id, words in linked.items() if row_id in visible}
 
         rows = self._ranking.candidates * _OVERSAMPLING
@@ -484,13 +527,8 @@ class CandidateSource:
         return matches, TermWeights.of(self._ranking, question, meant, documents, matches.frequency)
 
 
-def _facts(connection: sa.Connection, searched: SearchedRows, ids: Sequence[int]) -> dict[int, Any]:
-    if not ids:
-        return {}
-    wanted = sa.select(*searched.columns).where(
-        among(searched.kind.source.c.id, _ids), searched.where
-    )
-    return {row[0]: row for row in connection.execute(wanted, {"candidate_ids": ids}).all()}
+def _known(facts: Mapping[int, Any], sources: Ints) -> Flags:
+    return np.fromiter((one in facts for one in sources.tolist()), np.bool_, len(sources))
 
 
 def _best(near: Scores | None, words: Scores, count: int) -> Any:
@@ -532,14 +570,17 @@ def _lacks_vectors(indexes: Sequence[UserIndex]) -> bool:
     return compared * 2 < alive
 
 
-def _per_index(indexes: Sequence[UserIndex], rows: Any) -> list[Any]:
+def _terms_of(indexes: Sequence[UserIndex], terms: Iterable[str], rows: Ints) -> dict[str, Flags]:
+    """Which of the rows have each term; rows are counted through all indexes, and ordered."""
+    wanted = list(dict.fromkeys(terms))
     parts = []
     start = 0
     for user_index in indexes:
-        inside = rows[(rows >= start) & (rows < start + user_index.rows)] - start
-        parts.append(inside)
-        start += user_index.rows
-    return parts
+        end = start + user_index.rows
+        inside = rows[np.searchsorted(rows, start) : np.searchsorted(rows, end)] - start
+        parts.append(user_index.rows_with(wanted, inside))
+        start = end
+    return dict(zip(wanted, np.concatenate(parts, axis=1), strict=True))
 
 
 def _with_shared(matches: Matches, terms: Sequence[str], shared: Mapping[int, str]) -> Matches:

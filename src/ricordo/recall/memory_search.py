@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from functools import lru_cache
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -21,7 +22,7 @@ from ricordo.model.vocabulary import (
     MemoryType,
 )
 from ricordo.recall.accesses import AccessCounter
-from ricordo.recall.candidates import Candidates, Question, SearchedRows
+from ricordo.recall.candidates import Candidates, Question, Reading, SearchedRows
 from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     CONFIDENCE_BOOST,
@@ -33,6 +34,7 @@ from ricordo.recall.ranking import (
     RECENCY_BOOST,
     RECENCY_HALF_LIFE_DAYS,
     RELATION_BOOST,
+    Boosts,
     Ranking,
     Scores,
 )
@@ -41,9 +43,10 @@ from ricordo.recall.search import Ranked, Search, SearchAnswer
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import relations_among
+from ricordo.storage.sql import Condition
 from ricordo.storage.tables import ITEMS, items
-from ricordo.storage.where import Audience, audience_of, matching
-from ricordo.text.dates import NamedTime, named_times
+from ricordo.storage.where import MOST_SHAPES, Audience, audience_of, matching, prepared
+from ricordo.text.dates import named_times
 
 EVERYTHING: Final = "*"
 """The query for all memories, newest first, like an empty one."""
@@ -57,9 +60,21 @@ _COLUMNS: Final = (
     items.c.type,
     items.c.importance,
     items.c.confidence,
-    items.c.valid_from.label("moment"),
-    sa.func.length(items.c.content).label("length"),
+    items.c.valid_from,
+    sa.func.length(items.c.content),
 )
+
+
+class _Facts(NamedTuple):
+    """What is read of each candidate: :data:`_COLUMNS`."""
+
+    id: int
+    user_id: str
+    type: str
+    importance: int
+    confidence: int
+    moment: datetime
+    length: int
 
 
 class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
@@ -113,11 +128,12 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
 
     def _searched(self, view: ReadTransaction, user_id: str, wanted: ItemFilter) -> SearchedRows:
         audience = self._audience(view, user_id)
+        where, values = prepared(audience, wanted, view.now)
         return SearchedRows(
             ITEMS,
             owners=[user_id, GLOBAL_OWNER] if audience.sees_global else [user_id],
-            where=matching(audience, wanted, view.now),
-            columns=_COLUMNS,
+            reading=_reading(where),
+            values=values,
             hides_terms=True,
             linked_to=user_id if audience.has_links else None,
         )
@@ -128,62 +144,54 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         user_id: str,
         question: Question,
         rows: Sequence[Any],
-        base: Sequence[float],
-    ) -> tuple[list[float], list[dict[str, float]]]:
+        moments: Scores,
+        base: Scores,
+    ) -> tuple[Scores, Boosts]:
         """Boosts are shares of the score.
 
         Together they are at most a quarter, so that an old truth still wins over a fresh
         irrelevance.
         """
-        support: dict[int, float] = {}
-        if self._ranking.uses("relations"):
+        uses = self._ranking.uses
+        boosts: dict[str, Scores] = {}
+        if uses("recency"):
+            days = np.maximum(0.0, (view.now.timestamp() - moments) / _SECONDS_PER_DAY)
+            boosts["recency"] = RECENCY_BOOST * 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
+        if uses("importance"):
+            above = np.array([row.importance for row in rows]) - DEFAULT_IMPORTANCE
+            highest = _HIGHEST_IMPORTANCE - DEFAULT_IMPORTANCE
+            boosts["importance"] = IMPORTANCE_BOOST * (above / highest)
+        if uses("confidence"):
+            above = np.array([row.confidence for row in rows]) - DEFAULT_CONFIDENCE
+            highest = _HIGHEST_CONFIDENCE - DEFAULT_CONFIDENCE
+            boosts["confidence"] = CONFIDENCE_BOOST * np.maximum(-1.0, above / highest)
+        named = named_times(question.text) if uses("date") else None
+        if named is not None:
+            boosts["date"] = _where([named.covers(row.moment) for row in rows], DATED_BOOST)
+        is_insight = [row.type == MemoryType.INSIGHT for row in rows]
+        boosts["insight"] = _where(is_insight, -INSIGHT_PENALTY)
+        if uses("relations"):
             own = {
                 row.id: score
-                for row, score in zip(rows, base, strict=True)
+                for row, score in zip(rows, base.tolist(), strict=True)
                 if row.user_id == user_id
             }
             support = _support(view, user_id, own)
-        named = named_times(question.text) if self._ranking.uses("date") else None
-        scores, boosts = [], []
-        for row, score in zip(rows, base, strict=True):
-            shares = self._boosts(row, view.now, named)
-            if row.id in support:
-                shares["relations"] = RELATION_BOOST * support[row.id]
-            boosts.append(shares)
-            scores.append(score * (1 + _share(shares)))
-        return scores, boosts
+            best = np.array([support.get(row.id, np.nan) for row in rows])
+            boosts["relations"] = RELATION_BOOST * best
+        return base * (1 + _shares(boosts)), boosts
 
     def _chances(
         self,
         question: Question,
         found: Candidates,
         fused: Scores,
-        scores: Sequence[float],
-        boosts: Sequence[Mapping[str, float]],
+        scores: Scores,
+        boosts: Boosts,
     ) -> Scores:
         """Boosts raise or lower the log-odds, by little enough."""
-        raised = LEARNED_BOOST * np.array([_share(shares) for shares in boosts])
-        return ranker(self.kind).chances(features(question, found, fused, fused.tolist()), raised)
-
-    def _boosts(self, row: Any, now: datetime, named: NamedTime | None) -> dict[str, float]:
-        uses = self._ranking.uses
-        boosts = {}
-        if uses("recency"):
-            days = max(0.0, (now - row.moment).total_seconds() / _SECONDS_PER_DAY)
-            boosts["recency"] = RECENCY_BOOST * 0.5 ** (days / RECENCY_HALF_LIFE_DAYS)
-        if uses("importance"):
-            above = row.importance - DEFAULT_IMPORTANCE
-            highest = _HIGHEST_IMPORTANCE - DEFAULT_IMPORTANCE
-            boosts["importance"] = IMPORTANCE_BOOST * (above / highest)
-        if uses("confidence"):
-            above = row.confidence - DEFAULT_CONFIDENCE
-            highest = _HIGHEST_CONFIDENCE - DEFAULT_CONFIDENCE
-            boosts["confidence"] = CONFIDENCE_BOOST * max(-1.0, above / highest)
-        if named is not None and named.covers(row.moment):
-            boosts["date"] = DATED_BOOST
-        if row.type == MemoryType.INSIGHT.value:
-            boosts["insight"] = -INSIGHT_PENALTY
-        return boosts
+        given = features(question, found, fused, fused)
+        return ranker(self.kind).chances(given, LEARNED_BOOST * _shares(boosts))
 
     def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Item]:
         found = items_by_id(view.connection, [(one.row.user_id, one.id) for one in best])
@@ -224,8 +232,19 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         )
 
 
-def _share(boosts: Mapping[str, float]) -> float:
-    return max(-MAX_BOOST, min(MAX_BOOST, sum(boosts.values())))
+@lru_cache(maxsize=MOST_SHAPES)
+def _reading(where: Condition) -> Reading:
+    return Reading(ITEMS, where, _COLUMNS, _Facts._make)
+
+
+def _where(is_given: Sequence[bool], share: float) -> Scores:
+    return np.where(is_given, share, np.nan)
+
+
+def _shares(boosts: Boosts) -> Scores:
+    whole: Scores = sum((np.where(np.isnan(one), 0.0, one) for one in boosts.values()), np.zeros(1))
+    limited: Scores = np.minimum(np.maximum(whole, -MAX_BOOST), MAX_BOOST)
+    return limited
 
 
 def _support(view: ReadTransaction, user_id: str, scores: Mapping[int, float]) -> dict[int, float]:

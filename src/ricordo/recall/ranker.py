@@ -6,15 +6,16 @@ turns. ``training/ranker`` has the recipe. Its probability is the score and the 
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
 from typing import Any, Final
 
 import numpy as np
 
+from ricordo.index.user_index import Ints
 from ricordo.recall.candidates import Candidates, Question
-from ricordo.recall.ranking import SCORE_DIGITS, THREAD_SHARE, Scores
+from ricordo.recall.ranking import SCORE_DIGITS, THREAD_SHARE, Boosts, Scores
 
 FEATURES: Final = (
     *("cosine", "meaning", "below_best_cosine", "below_best_meaning", "words", "coverage"),
@@ -28,6 +29,7 @@ _LEAST: Final = 1e-6
 _LEAST_DEVIATION: Final = 1e-3
 _MOST_DEVIATIONS: Final = 3.0
 _WORDS_SCALE: Final = 2.0
+_NOBODY: Final = -1  # said what comes before or after
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.floating[Any]]]
 
@@ -36,8 +38,8 @@ def features(
     question: Question,
     found: Candidates,
     fused: Scores,
-    scores: Sequence[float],
-    boosts: Sequence[Mapping[str, float]] | None = None,
+    scores: Scores,
+    boosts: Boosts | None = None,
 ) -> Matrix:
     """A row for each candidate, in the order of :data:`FEATURES`. Turns have ``boosts``, and
     neighbours.
@@ -47,34 +49,35 @@ def features(
     cosine = np.maximum(found.cosines.astype(np.float64), -1.0)
     meaning = found.meaning.astype(np.float64)
     words = np.zeros(count) if found.words is None else found.words.astype(np.float64)
-    score = np.array(scores)
     whole = max(sum(found.weights.values()), _LEAST) * _WORDS_SCALE
-    before: Sequence[int | None] = [None] * count
-    after = before
+    before = after = np.full(count, _NOBODY)
     if boosts is not None:
         places = {(row.thread_id, row.position): place for place, row in enumerate(rows)}
-        before = [places.get((row.thread_id, row.position - 1)) for row in rows]
-        after = [places.get((row.thread_id, row.position + 1)) for row in rows]
-    added = [{}] * count if boosts is None else boosts
+        before, after = (
+            np.array([places.get((row.thread_id, row.position + step), _NOBODY) for row in rows])
+            for step in (-1, 1)
+        )
+    added = boosts or {}
+    nothing = np.zeros(count)
     nearest = np.sort(cosine)
     gap = nearest[-2] - nearest[-1] if count > 1 else 0.0
-    thread = np.array([each.get("thread", 0.0) for each in added]) / THREAD_SHARE
-    ones = np.ones(count)
     columns = (
         *(cosine, meaning, cosine - cosine.max(), meaning - meaning.max()),
         *(words / whole, found.coverage, found.exact, words / max(words.max(), _LEAST)),
         *(_by_rank(cosine), _by_rank(meaning), _by_rank(words)),
-        np.array([each.get("actor", 0.0) > 0 for each in added]),
-        ones * (len(question.people) == 1),
-        np.array([each.get("date", 0.0) > 0 for each in added]),
-        *(thread, np.log([max(row.length, 1) for row in rows])),
+        *(added.get("actor", nothing) > 0, len(question.people) == 1),
+        added.get("date", nothing) > 0,
+        added.get("thread", nothing) / THREAD_SHARE,
+        np.log([max(row.length, 1) for row in rows]),
         *(_of(cosine, before), _of(cosine, after), _of(words, before) / whole),
-        *(fused, score, score - score.max(), _by_rank(score)),
-        *(ones * cosine.max(), ones * found.coverage.max(), ones * np.log1p(len(question.terms))),
-        *(ones * meaning.max(), (cosine - cosine.mean()) / (cosine.std() + _LEAST_DEVIATION)),
-        ones * gap,
+        *(fused, scores, scores - scores.max(), _by_rank(scores)),
+        *(cosine.max(), found.coverage.max(), np.log1p(len(question.terms))),
+        *(meaning.max(), (cosine - cosine.mean()) / (cosine.std() + _LEAST_DEVIATION), gap),
     )
-    return np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
+    given = np.empty((count, len(FEATURES)))
+    for place, column in enumerate(columns):
+        given[:, place] = column
+    return given
 
 
 def _by_rank(scores: Scores) -> Scores:
@@ -85,8 +88,8 @@ def _by_rank(scores: Scores) -> Scores:
     return ranks
 
 
-def _of(scores: Scores, places: Sequence[int | None]) -> Scores:
-    return np.array([0.0 if place is None else scores[place] for place in places])
+def _of(scores: Scores, places: Ints) -> Scores:
+    return np.where(places == _NOBODY, 0.0, scores[places])
 
 
 @dataclass(frozen=True, slots=True)

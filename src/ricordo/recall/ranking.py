@@ -1,7 +1,7 @@
 """The weights of a score, fusion of signals, and confidence."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -101,6 +101,8 @@ def _parts(names: Iterable[str]) -> frozenset[str]:
 
 
 Scores = np.ndarray[tuple[int], np.dtype[np.floating[Any]]]
+Boosts = Mapping[str, Scores]
+"""By name what each candidate gets; NaN where it gets none of the kind."""
 
 
 def normalised(scores: Scores) -> Scores:

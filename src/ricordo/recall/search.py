@@ -1,16 +1,16 @@
 """The search for memories and for turns: one pipeline, of which each kind fills in its part."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ricordo.index.cache import IndexCache
-from ricordo.index.embedders import Embedders
+from ricordo.index.embedders import ChosenEmbedder, Embedders
 from ricordo.index.names import UserNames
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.model.embedding import VectorModel
@@ -26,6 +26,7 @@ from ricordo.recall.ranking import (
     LEAST_LIKELY,
     OUR_MODEL,
     SCORE_DIGITS,
+    Boosts,
     Ranking,
     Scores,
     confidence_of,
@@ -38,7 +39,7 @@ from ricordo.recall.ranking import (
 from ricordo.recall.reranker import Line, counted, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
-from ricordo.text.names import NOBODY, Asked
+from ricordo.text.names import NOBODY, Asked, Names
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
@@ -94,6 +95,20 @@ class Ranked:
     def id(self) -> int:
         found: int = self.row.id
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """Whom a query mentions, and the texts to embed: it, and the same with other names."""
+
+    chosen: ChosenEmbedder
+    asked: Asked
+    people: Sequence[str]
+    texts: Sequence[str]
+
+    def has_vectors_of(self, other: "_Meant") -> bool:
+        """Whether those are the vectors to search with."""
+        return self.chosen.embedder is other.chosen.embedder and self.texts == other.texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,31 +241,37 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """What answers a query best, with its ranking. ``within`` is a further condition; with
         ``is_reread`` the best few are read again, together with the question.
         """
-        with self._database.read(user_id) as view:
-            chosen = self._embedders.chosen(view.connection, user_id)
-            asked = self._asked(view, user_id, query, wanted)
-            named = " | ".join([query, *asked.variants])
-            people = named_people(named, self._speakers(view, user_id, chosen.model))
-        embedded = [query, *asked.variants]
-        if people and self._ranking.uses("names"):
-            # The vector of a name would favour what addresses that person.
-            embedded = [without_people(text, people) for text in embedded]
-        # Outside of any transaction: it may take until the deadline.
-        embedding = self._embedders.query_vector(chosen, embedded[0], embedded[1:])
-        terms = self._database.analyser.query_terms(query)
-        question = Question(query, terms, embedding, people, asked, self._alias_terms(asked, terms))
-        with self._database.read(user_id) as view:
-            searched = self._searched(view, user_id, wanted)
-            if within is not None:
-                searched = replace(searched, where=searched.where & within)
-            found = self._candidates.gather(view.connection, searched, question, limit)
-            again = self._ranking.reranked if is_reread and self._is_learned(question, found) else 0
-            best = self._best(
-                view, user_id, question, found, max(limit, again), None if again else threshold
-            )
-            items = self._read(view, user_id, best)
-            read = self._lines(view, user_id, question, best[:again], items) if again else []
-            lines = [line._replace(text=asked.reworded(line.text)) for line in read]
+        meant = self._expected(user_id, query, wanted)
+        is_known = False  # so far it is what was so at the last search
+        if meant is None:
+            with self._database.read(user_id) as view:
+                meant, is_known = self._meant(view, user_id, query, wanted), True
+        while True:
+            # Outside of any transaction: it may take until the deadline.
+            embedding = self._embedders.query_vector(meant.chosen, meant.texts[0], meant.texts[1:])
+            with self._database.read(user_id) as view:
+                if not is_known:
+                    expected, is_known = meant, True
+                    meant = self._meant(view, user_id, query, wanted)
+                    if not meant.has_vectors_of(expected):
+                        continue
+                asked = meant.asked
+                terms = self._database.analyser.query_terms(query)
+                others = self._alias_terms(asked, terms)
+                question = Question(query, terms, embedding, meant.people, asked, others)
+                searched = self._searched(view, user_id, wanted)
+                if within is not None:
+                    searched = replace(searched, reading=searched.reading.within(within))
+                found = self._candidates.gather(view, searched, question, limit)
+                is_again = is_reread and self._is_learned(question, found)
+                again = self._ranking.reranked if is_again else 0
+                best = self._best(
+                    view, user_id, question, found, max(limit, again), None if again else threshold
+                )
+                items = self._read(view, user_id, best)
+                read = self._lines(view, user_id, question, best[:again], items) if again else []
+                lines = [line._replace(text=asked.reworded(line.text)) for line in read]
+                break
         if lines:
             best, items = self._reread(question, best, items, lines, found.documents)
         kept = [
@@ -315,40 +336,31 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         semantic = None if found.meaning is None else nearness(found.meaning)
         lexical = None if found.words is None else normalised(found.words)
         base = fused(self._ranking, semantic, lexical, strength(found.cosines), found.exact)
-        boosted, boosts = self._boosted(view, user_id, question, rows, base.tolist())
+        moments = np.array([row.moment.timestamp() for row in rows])
+        boosted, boosts = self._boosted(view, user_id, question, rows, moments, base)
         chances = None
         if self._is_learned(question, found):
             chances = self._chances(question, found, base, boosted, boosts)
             chances = with_exact(chances, found.exact)
-        shares = np.array(boosted) / self.highest_score
-        scores: list[float] = np.round(
-            shares if chances is None else chances, SCORE_DIGITS
-        ).tolist()
+        shares = boosted / self.highest_score if chances is None else chances
+        scores = np.round(shares, SCORE_DIGITS)
         model = question.embedding.model
 
         def sure(place: int) -> float:
             if chances is not None:
-                return round(scores[place], PART_DIGITS)
+                return round(float(scores[place]), PART_DIGITS)
             cosine, share = _at(found.cosines, place), float(found.coverage[place])
             if self.evidence_digits is not None:
                 cosine = None if cosine is None else round(cosine, self.evidence_digits)
                 share = round(share, self.evidence_digits)
             return confidence_of(cosine, share, None if model is None else model.model)
 
-        def rank(place: int) -> tuple[float, float, int]:
-            return -scores[place], -rows[place].moment.timestamp(), -rows[place].id
-
-        best: dict[int, int] = {}  # of a long turn, the best piece
-        for place in sorted(range(len(rows)), key=rank):
-            best.setdefault(rows[place].id, place)
-        order = best.values()
-        kept = (place for place in order if threshold is None or sure(place) >= threshold)
-        return [
-            Ranked(
+        def ranked(place: int, confidence: float) -> Ranked:
+            return Ranked(
                 row=rows[place],
                 index_id=found.ids[place],
-                score=scores[place],
-                confidence=sure(place),
+                score=float(scores[place]),
+                confidence=confidence,
                 cosine=_at(found.cosines, place),
                 meaning=_at(found.meaning, place),
                 semantic=_shown(_at(semantic, place)),
@@ -357,12 +369,28 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 coverage=float(found.coverage[place]),
                 exact=float(found.exact[place]),
                 fused=float(base[place]),
-                boosts=boosts[place],
-                weighed=boosted[place],
-                learned=None if chances is None else scores[place],
+                boosts={
+                    name: float(given[place])
+                    for name, given in boosts.items()
+                    if not math.isnan(given[place])
+                },
+                weighed=float(boosted[place]),
+                learned=None if chances is None else float(scores[place]),
             )
-            for place in islice(kept, limit)
-        ]
+
+        best: list[Ranked] = []
+        passed = set()  # of a long turn, the best piece counts
+        order = np.lexsort(([-row.id for row in rows], -moments, -scores))
+        for place in order.tolist():
+            row_id = rows[place].id
+            if row_id not in passed:
+                passed.add(row_id)
+                confidence = sure(place)
+                if threshold is None or confidence >= threshold:
+                    best.append(ranked(place, confidence))
+                    if len(best) == limit:
+                        break
+        return best
 
     def _explain(self, one: Ranked, answer: SearchAnswer[Found]) -> dict[str, Any]:
         evidence = {"coverage": one.coverage, "exact": one.exact}
@@ -378,12 +406,37 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             **learned,
         }
 
-    def _asked(self, view: ReadTransaction, user_id: str, query: str, wanted: Wanted) -> Asked:
-        if not self._ranking.uses("aliases"):
-            return NOBODY
-        return self._names.of(view, user_id, self._themes(wanted)).asked(query)
+    def _expected(self, user_id: str, query: str, wanted: Wanted) -> "_Meant | None":
+        """What :meth:`_meant` will most likely find; None where nothing was found before."""
+        chosen = self._embedders.last_chosen(user_id)
+        names = self._names.last(user_id, self._themes(wanted))
+        if chosen is None or (names is None and self._ranking.uses("aliases")):
+            return None
+        speakers = self._last_speakers(user_id)
+        return None if speakers is None else self._meant_by(query, chosen, names, speakers)
+
+    def _meant(self, view: ReadTransaction, user_id: str, query: str, wanted: Wanted) -> "_Meant":
+        """Whom a query mentions, and what of it is embedded, by whom."""
+        chosen = self._embedders.chosen(view.connection, user_id)
+        names = None
+        if self._ranking.uses("aliases"):
+            names = self._names.of(view, user_id, self._themes(wanted))
+        return self._meant_by(query, chosen, names, self._speakers(view, user_id, chosen.model))
+
+    def _meant_by(
+        self, query: str, chosen: ChosenEmbedder, names: Names | None, speakers: Sequence[str]
+    ) -> "_Meant":
+        asked = NOBODY if names is None else names.asked(query)
+        texts = [query, *asked.variants]
+        people = named_people(" | ".join(texts), speakers)
+        if people and self._ranking.uses("names"):
+            # The vector of a name would favour what addresses that person.
+            texts = [without_people(text, people) for text in texts]
+        return _Meant(chosen, asked, people, texts)
 
     def _alias_terms(self, asked: Asked, terms: Sequence[str]) -> dict[str, list[str]]:
+        if not asked.mentions:
+            return {}
         analyser = self._database.analyser
         of = analyser.like(asked.text).query_terms
         return {
@@ -403,6 +456,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     ) -> list[str]:
         return []
 
+    def _last_speakers(self, user_id: str) -> list[str] | None:
+        """The speakers of the last search; None where they are not known."""
+        return []
+
     @abstractmethod
     def _searched(self, view: ReadTransaction, user_id: str, wanted: Wanted) -> SearchedRows: ...
 
@@ -413,9 +470,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         user_id: str,
         question: Question,
         rows: Sequence[Any],
-        base: Sequence[float],
-    ) -> tuple[list[float], list[dict[str, float]]]:
-        """The scores of rows from their fused ones, and the boosts of each."""
+        moments: Scores,
+        base: Scores,
+    ) -> tuple[Scores, Boosts]:
+        """The scores of rows from their fused ones, and their boosts."""
 
     def _is_learned(self, question: Question, found: Candidates) -> bool:
         """Whether :meth:`_chances` ranks them: it was learned with our own vectors."""
@@ -429,8 +487,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         question: Question,
         found: Candidates,
         fused: Scores,
-        scores: Sequence[float],
-        boosts: Sequence[Mapping[str, float]],
+        scores: Scores,
+        boosts: Boosts,
     ) -> Scores:
         """The learned probability of each."""
 

@@ -1,7 +1,9 @@
 """Searches conversation turns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from datetime import datetime
+from functools import cache
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -11,7 +13,7 @@ from ricordo.limits import MAX_PIECE_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
 from ricordo.model.search import Signals, SupersededStatement, TurnHit, TurnPart
-from ricordo.recall.candidates import Candidates, Question, SearchedRows
+from ricordo.recall.candidates import Candidates, Question, Reading, SearchedRows
 from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     ACTOR_BOOST,
@@ -19,6 +21,7 @@ from ricordo.recall.ranking import (
     ROLE_BOOST,
     THREAD_BEST,
     THREAD_SHARE,
+    Boosts,
     Scores,
 )
 from ricordo.recall.reranker import Line
@@ -38,11 +41,37 @@ _COLUMNS: Final = (
     turns.c.thread_id,
     turns.c.actor,
     turns.c.role,
-    turns.c.at.label("moment"),
+    turns.c.at,
     turns.c.position,
     # That of the piece, nearly.
-    sa.func.length(sa.func.substr(turns.c.content, 1, MAX_PIECE_CHARS)).label("length"),
+    sa.func.length(sa.func.substr(turns.c.content, 1, MAX_PIECE_CHARS)),
 )
+_CONDITIONS: Final = {
+    "thread": turns.c.thread_id == sa.bindparam("thread"),
+    "role": turns.c.role == sa.bindparam("role"),
+    "actor": turns.c.actor == sa.bindparam("actor"),
+    "since": turns.c.at >= sa.bindparam("since"),
+    "until": turns.c.at < sa.bindparam("until"),
+}
+
+
+class _Facts(NamedTuple):
+    """What is read of each candidate: :data:`_COLUMNS`."""
+
+    id: int
+    thread_id: str
+    actor: str | None
+    role: str
+    moment: datetime
+    position: int
+    length: int
+
+
+@cache
+def _reading(conditions: Sequence[str]) -> Reading:
+    own = turns.c.user_id == sa.bindparam("user_id")
+    where = sa.and_(own, *(_CONDITIONS[name] for name in conditions))
+    return Reading(TURNS, where, _COLUMNS, _Facts._make)
 
 
 class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
@@ -55,24 +84,21 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
     def _speakers(
         self, view: ReadTransaction, user_id: str, model: VectorModel | None
     ) -> list[str]:
-        with self._indexes.borrow(view.connection, TURNS, user_id, model) as user_index:
+        with self._indexes.borrow(view, TURNS, user_id, model) as user_index:
             if isinstance(user_index, TurnIndex):
                 return list(user_index.speakers)
         return speakers(view.connection, user_id)
 
+    def _last_speakers(self, user_id: str) -> list[str] | None:
+        user_index = self._indexes.last(TURNS, user_id)
+        return list(user_index.speakers) if isinstance(user_index, TurnIndex) else None
+
     def _searched(self, view: ReadTransaction, user_id: str, wanted: TurnFilter) -> SearchedRows:
-        conditions = [turns.c.user_id == user_id]
-        if wanted.thread is not None:
-            conditions.append(turns.c.thread_id == wanted.thread)
-        if wanted.role is not None:
-            conditions.append(turns.c.role == wanted.role)
-        if wanted.actor is not None:
-            conditions.append(turns.c.actor == wanted.actor)
-        if wanted.since is not None:
-            conditions.append(turns.c.at >= wanted.since)
-        if wanted.until is not None:
-            conditions.append(turns.c.at < wanted.until)
-        return SearchedRows(TURNS, [user_id], sa.and_(*conditions), _COLUMNS, precision=np.float32)
+        given = {name: getattr(wanted, name) for name in _CONDITIONS}
+        values = {name: value for name, value in given.items() if value is not None}
+        reading = _reading(tuple(values))
+        values["user_id"] = user_id
+        return SearchedRows(TURNS, [user_id], reading, values, precision=np.float32)
 
     def _boosted(
         self,
@@ -80,30 +106,24 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         user_id: str,
         question: Question,
         rows: Sequence[Any],
-        base: Sequence[float],
-    ) -> tuple[list[float], list[dict[str, float]]]:
+        moments: Scores,
+        base: Scores,
+    ) -> tuple[Scores, Boosts]:
         """Boosts are added to the score."""
         uses = self._ranking.uses
-        speaker = question.people[0] if uses("actor") and len(question.people) == 1 else None
+        boosts: dict[str, Scores] = {}
+        if uses("actor") and len(question.people) == 1:
+            (speaker,) = question.people
+            boosts["actor"] = ACTOR_BOOST * np.array([row.actor == speaker for row in rows])
         named = named_times(question.text) if uses("date") else None
-        counts_role, counts_thread = uses("role"), uses("thread")
-        scores, boosts = [], []
-        for row, score in zip(rows, base, strict=True):
-            added = {}
-            if speaker is not None:
-                added["actor"] = ACTOR_BOOST * (row.actor == speaker)
-            if named is not None:
-                added["date"] = DATE_BOOST * named.covers(row.moment)
-            if counts_role:
-                added["role"] = ROLE_BOOST * (row.role == _USER_ROLE)
-            boosts.append(added)
-            scores.append(score + sum(added.values()))
-        if counts_thread:
-            threads = [row.thread_id for row in rows]
-            support = _thread_support(threads, scores)
-            for place, thread in enumerate(threads):
-                boosts[place]["thread"] = THREAD_SHARE * support[thread]
-                scores[place] += boosts[place]["thread"]
+        if named is not None:
+            boosts["date"] = DATE_BOOST * np.array([named.covers(row.moment) for row in rows])
+        if uses("role"):
+            boosts["role"] = ROLE_BOOST * np.array([row.role == _USER_ROLE for row in rows])
+        scores = base + sum(boosts.values())
+        if uses("thread"):
+            boosts["thread"] = THREAD_SHARE * _thread_support(rows, scores)
+            scores = scores + boosts["thread"]
         return scores, boosts
 
     def _chances(
@@ -111,8 +131,8 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         question: Question,
         found: Candidates,
         fused: Scores,
-        scores: Sequence[float],
-        boosts: Sequence[Mapping[str, float]],
+        scores: Scores,
+        boosts: Boosts,
     ) -> Scores:
         return ranker(self.kind).chances(features(question, found, fused, scores, boosts))
 
@@ -181,11 +201,13 @@ def _spoken(turn: SaidTurn) -> str:
     return f"{turn.actor or turn.role}: {turn.content}"
 
 
-def _thread_support(threads: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
-    """The mean of the best few of each thread: a topic shows in several turns."""
-    best: dict[str, list[float]] = {}
-    for thread, score in sorted(zip(threads, scores, strict=True), key=lambda pair: -pair[1]):
-        of_thread = best.setdefault(thread, [])
-        if len(of_thread) < THREAD_BEST:
-            of_thread.append(max(score, 0.0))
-    return {thread: sum(of_thread) / len(of_thread) for thread, of_thread in best.items()}
+def _thread_support(rows: Sequence[_Facts], scores: Scores) -> Scores:
+    """For each the mean of the best few of its thread: a topic shows in several turns."""
+    numbers: dict[str, int] = {}
+    thread = np.array([numbers.setdefault(row.thread_id, len(numbers)) for row in rows])
+    order = np.lexsort((-scores, thread))
+    starts = np.searchsorted(thread[order], np.arange(len(numbers)))
+    few = order[np.arange(len(rows)) - starts[thread[order]] < THREAD_BEST]
+    sums = np.bincount(thread[few], np.maximum(scores[few], 0.0))
+    mean: Scores = (sums / np.bincount(thread[few]))[thread]
+    return mean

@@ -275,6 +275,7 @@ class ReadTransaction:
     def __init__(self, connection: sa.Connection, now: datetime) -> None:
         self.connection = connection
         self.now = now
+        self.positions: dict[str, Any] = {}  # those of users' indexes, once they were read
 
 
 class Database:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from ricordo.model.embedding import StoredChoice, VectorModel
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Status, VectorState
-from ricordo.storage.database import WriteTransaction
+from ricordo.storage.database import ReadTransaction, WriteTransaction
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.sql import (
     PreparedStatement,
@@ -314,6 +314,14 @@ def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
     if not rows:
         return NOTHING_INDEXED
     return IndexPosition(*rows[0])
+
+
+def position_in(view: ReadTransaction, user_id: str) -> IndexPosition:
+    """The same, read once in a view."""
+    position: IndexPosition | None = view.positions.get(user_id)
+    if position is None:
+        position = view.positions[user_id] = index_position(view.connection, user_id)
+    return position
 
 
 def count_indexed(connection: sa.Connection, kind: Indexed, user_id: str) -> int:

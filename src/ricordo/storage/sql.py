@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.visitors import replacement_traverse
 
 from ricordo.errors import StorageCorrupt
 from ricordo.model.checks import format_moment
@@ -212,6 +213,17 @@ def bound_list(name: str, member: sa.types.TypeEngine[Any] = Words) -> sa.BindPa
     return sa.bindparam(name, type_=sa.JSON().with_variant(postgresql.ARRAY(member), "postgresql"))
 
 
+def with_values(condition: Condition, values: Mapping[str, Any]) -> Condition:
+    """A condition on parameters as one on their values."""
+
+    def valued(element: Any, **_: Any) -> Any:
+        if isinstance(element, sa.BindParameter) and element.key in values:
+            return sa.literal(values[element.key], element.type)
+        return None
+
+    return replacement_traverse(condition, {}, valued)
+
+
 def driver_of(connection: sa.Connection) -> Any:
     """The driver's own connection."""
     return connection.connection.dbapi_connection
@@ -244,13 +256,16 @@ class PreparedStatement:
     ) -> list[tuple[Any, ...]]:
         """Like :meth:`run`, with values converted by their column types: times, JSON, flags."""
         converters = self._for(connection.dialect).results
-        return [
-            tuple(
-                value if convert is None else convert(value)
-                for value, convert in zip(row, converters, strict=True)
-            )
-            for row in self.run(connection, values)
-        ]
+        rows = self.run(connection, values)
+        if not converters:
+            return rows
+        found = []
+        for row in map(list, rows):
+            for place, convert in converters:
+                if row[place] is not None:  # which is None in every type
+                    row[place] = convert(row[place])
+            found.append(tuple(row))
+        return found
 
     def run_named(
         self, connection: sa.Connection, values: Mapping[str, Any]
@@ -301,16 +316,15 @@ class _Compiled:
         self.sql = str(compiled)
         selected = getattr(statement, "selected_columns", ())
         self.names = [getattr(column, "name", "") for column in selected]
-        self.results = [_result_converter(column.type, dialect) for column in selected]
+        converters = [_result_converter(column.type, dialect) for column in selected]
+        self.results = [(place, convert) for place, convert in enumerate(converters) if convert]
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._constants: dict[str, Any] = constants
         kinds = {name: bind.type for bind, name in compiled.bind_names.items()}
         self._by_position = compiled.positiontup is not None
         self._names: list[str] = compiled.positiontup if self._by_position else list(kinds)
-        converters = [_bind_converter(kinds[name], dialect) for name in self._names]
-        self._conversions = [
-            (place, convert) for place, convert in enumerate(converters) if convert is not None
-        ]
+        bound = [_bind_converter(kinds[name], dialect) for name in self._names]
+        self._conversions = [(place, convert) for place, convert in enumerate(bound) if convert]
 
     def bind(self, values: Mapping[str, Any]) -> Any:
         if self._constants:
@@ -344,8 +358,7 @@ def _result_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Co
     if isinstance(kind, sa.Float):
         return None
     if isinstance(kind, Moment) and dialect.name == "sqlite":
-        # Ten times as fast as SQLAlchemy.
-        return lambda stored: None if stored is None else stored_moment(stored)
+        return stored_moment  # ten times as fast as SQLAlchemy
     return kind.dialect_impl(dialect).result_processor(dialect, None)
 
 

@@ -5,10 +5,12 @@ not see.
 """
 
 import operator
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Final
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -36,6 +38,13 @@ _look_up: Final = PreparedStatement(
         sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),
     )
 )
+
+_ESCAPE: Final = "/"
+MOST_SHAPES: Final = 256
+"""Filters that differ in more than their values, and are prepared."""
+_SHAPING: Final = ("statuses", "types", "sources", "pinned")
+"""What has few values, which are part of a statement."""
+_VALUES: Final = [one.name for one in fields(ItemFilter) if one.name not in _SHAPING]
 
 _sees_any: Final = PreparedStatement(
     sa.select(
@@ -90,7 +99,7 @@ class Audience:
         # Restrict the owners: otherwise PostgreSQL scans everybody's memories.
         sharers = sa.select(links.c.owner_id).where(links.c.user_id == self.viewer)
         known = [self.viewer, *([GLOBAL_OWNER] if self.sees_global else [])]
-        named = [sa.select(sa.literal(name, Words)) for name in known]
+        named = [sa.select(_literal(name, items.c.user_id)) for name in known]
         whose = sa.union_all(*named, sharers).scalar_subquery()
         return sa.and_(surely_among(items.c.user_id, whose), sa.or_(*visible))
 
@@ -98,6 +107,37 @@ class Audience:
 def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:
     """Memories that this audience may see, that have not expired, and that match the filter."""
     return sa.and_(audience.condition(), not_expired(now), *_filtered(audience, wanted))
+
+
+def prepared(
+    audience: Audience, wanted: ItemFilter, now: datetime
+) -> tuple[Condition, Mapping[str, Any]]:
+    """The same, with the values apart: the condition is the same object for all filters alike."""
+    values: dict[str, Any] = {"viewer": audience.viewer, "now": now}
+    shape: list[tuple[str, int]] = []
+    for name in _VALUES:
+        value = getattr(wanted, name)
+        if isinstance(value, tuple):
+            values |= {f"{name}_{place}": one for place, one in enumerate(value)}
+            shape.append((name, len(value)))
+        elif value is not None:
+            values[name] = _containing(value) if name == "contains" else value
+            shape.append((name, 0))
+    few = (wanted.effective_statuses, wanted.types, wanted.sources, wanted.pinned)
+    return _shaped(audience.has_links, audience.sees_global, few, tuple(shape)), values
+
+
+@lru_cache(maxsize=MOST_SHAPES)
+def _shaped(
+    has_links: bool, sees_global: bool, few: Sequence[Any], shape: Sequence[tuple[str, int]]
+) -> Condition:
+    given: dict[str, Any] = dict(zip(_SHAPING, few, strict=True))
+    for name, count in shape:
+        several = tuple(sa.bindparam(f"{name}_{place}", type_=Words) for place in range(count))
+        given[name] = several or sa.bindparam(name)
+    viewer: Any = sa.bindparam("viewer", type_=Words)
+    now: Any = sa.bindparam("now", type_=Moment)
+    return matching(Audience(viewer, has_links, sees_global), ItemFilter(**given), now)
 
 
 def active(now: datetime) -> Condition:
@@ -124,17 +164,18 @@ def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
         # A literal, so that the partial index of active memories is used.
         yield items.c.status == sa.literal_column("'active'")
     else:
-        yield items.c.status.in_([status.value for status in statuses])
-    if wanted.theme is not None:
-        yield items.c.theme.in_(wanted.theme)
-    if wanted.types is not None:
-        yield items.c.type.in_([kind.value for kind in wanted.types])
-    if wanted.sources is not None:
-        yield items.c.source.in_([source.value for source in wanted.sources])
+        yield _one_of(items.c.status, statuses)
+    for column, several in (
+        (items.c.theme, wanted.theme),
+        (items.c.type, wanted.types),
+        (items.c.source, wanted.sources),
+    ):
+        if several is not None:
+            yield _one_of(column, several)
     if wanted.pinned is not None:
         yield items.c.pinned.is_(wanted.pinned)
     if wanted.contains is not None:
-        yield items.c.folded.contains(wanted.contains, autoescape=True)
+        yield items.c.folded.like(_containing(wanted.contains), escape=_ESCAPE)
     for tag in wanted.tags or ():
         yield has_tag(items.c.tags, tag)
     for column, compare, value in (
@@ -165,6 +206,25 @@ def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
     if known:
         # The origin of a shared memory is private to its owner; a filter must not reveal it.
         yield sa.and_(audience.owned(), *known)
+
+
+def _literal(value: Any, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    if isinstance(value, sa.BindParameter):
+        return value
+    return sa.literal(value.value if isinstance(value, StrEnum) else value, column.type)
+
+
+def _one_of(column: sa.Column[Any], values: Sequence[Any]) -> Condition:
+    return column.in_([_literal(value, column) for value in values])
+
+
+def _containing(text: Any) -> Any:
+    """A pattern for a text with this one in it."""
+    if isinstance(text, sa.BindParameter):
+        return text
+    for sign in (_ESCAPE, "%", "_"):
+        text = text.replace(sign, _ESCAPE + sign)
+    return f"%{text}%"
 
 
 def audience_of(

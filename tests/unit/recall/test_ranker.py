@@ -54,7 +54,7 @@ def candidates(cosines: list[float]) -> Candidates:
 def chances(cosines: list[float]) -> np.ndarray:  # type: ignore[type-arg]
     found = candidates(cosines)
     question = Question("where?", ["where"], QueryVector(None, None))
-    given = features(question, found, found.cosines, cosines, [{} for _ in cosines])  # type: ignore[arg-type]
+    given = features(question, found, found.cosines, found.cosines, {})  # type: ignore[arg-type]
     assert given.shape == (len(cosines), len(FEATURES))
     return ranker("turns").chances(given)
 
@@ -72,7 +72,7 @@ def test_neighbours_are_seen_by_thread_and_position() -> None:
     before = FEATURES.index("cosine_before")
     question = Question("where?", ["where"], QueryVector(None, None))
     near, far = (
-        features(question, one, one.cosines, [0.5, 0.3], [{}, {}])  # type: ignore[arg-type]
+        features(question, one, one.cosines, one.cosines, {})  # type: ignore[arg-type]
         for one in (found, apart)
     )
     assert (near[1, before], far[1, before]) == (0.5, 0.0)

@@ -131,7 +131,9 @@ def test_coverage_is_a_share(given_puts: list[Put], asked: list[str]) -> None:
     user_index, expected = filled(given_puts)
     shares = weights_of([user_index], asked, off="fuzzy").shares
     assert sum(shares.values()) == pytest.approx(1)
-    for row_id, has in by_id(user_index, user_index.coverage(shares)).items():
+    having = user_index.rows_with(list(shares), np.arange(user_index.rows))
+    coverage = np.array(list(shares.values())) @ having
+    for row_id, has in by_id(user_index, coverage).items():
         text = expected[row_id][0].split()
         assert has == pytest.approx(sum(shares[term] for term in asked if term in text), abs=1e-6)
         assert 0 <= has <= 1 + 1e-6
