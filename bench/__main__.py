@@ -25,6 +25,7 @@ from bench import (
     tokens,
     upkeep_load,
     with_postgres,
+    writes,
     year,
 )
 from bench.attack import command as attack
@@ -64,6 +65,7 @@ def main() -> None:
     tokens.register(kinds)
     upkeep_load.register(kinds)
     with_postgres.register(kinds)
+    writes.register(kinds)
     year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)
     given = parser.parse_args()
