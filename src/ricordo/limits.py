@@ -19,6 +19,7 @@ MAX_ID: Final = 2**63 - 1
 
 # -- one call ------------------------------------------------------------------------------
 WRITE_BATCH_ITEMS: Final = 1_000  # rows per transaction of a bulk write
+SHARED_COMMIT_ROWS: Final = 16  # rows of a write that others may be committed together with
 MAX_BULK_ITEMS: Final = 100_000  # memories per call of add_many
 DEFAULT_PAGE_ITEMS: Final = 50
 MAX_PAGE_ITEMS: Final = 1_000

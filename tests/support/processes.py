@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,15 +37,17 @@ def start(name: str, *arguments: object) -> "subprocess.Popen[str]":
     )
 
 
-def killed_writer(url: str, first: int, lines: int) -> list[list[str]]:
+def killed_writer(url: str, first: int, lines: int, *, threads: int = 1) -> list[list[str]]:
     """Start a writer, kill it after it has acknowledged so many writes; all it acknowledged.
+
+    With several threads each of them only adds, so that they share commits.
 
     The writer is forked from a server that has everything loaded, so that fifty of them are quick.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
     reader, writer = os.pipe()
-    given = (context.reducer.DupFd(writer), url, first, dict(os.environ))
+    given = (context.reducer.DupFd(writer), url, first, threads, dict(os.environ))
     process = context.Process(target=_write_into, args=given)
     process.start()
     os.close(writer)
@@ -105,28 +109,44 @@ def _form_until(url: str, thread: str, at_command: int, environment: dict[str, s
         sys.setprofile(None)
 
 
-def _write_into(pipe: Any, url: str, first: int, environment: dict[str, str]) -> None:
+def _write_into(pipe: Any, url: str, first: int, threads: int, environment: dict[str, str]) -> None:
     _take_over(environment)
     os.dup2(pipe.detach(), 1)
     sys.stdout = os.fdopen(1, "w", buffering=1)
-    write_until_killed(url, str(first))
+    if threads == 1:
+        write_until_killed(url, str(first))
+    else:
+        add_until_killed(url, first, threads)
 
 
-def add_own(url: str, worker: str, count: str) -> None:
+def add_own(url: str, worker: str, number_of: str) -> None:
     """Add texts of one's own, one by one, for one user that all workers share."""
     with _open(url) as memory:
         user = memory.user("ana", actor=f"worker-{worker}")
-        for number in range(int(count)):
+        for number in range(int(number_of)):
             user.add(f"Worker {worker} says {number}")
 
 
-def add_same(url: str, worker: str, count: str) -> None:
+def add_same(url: str, worker: str, number_of: str) -> None:
     """Add the same texts as every other worker."""
     with _open(url) as memory:
         user = memory.user("ana", actor=f"worker-{worker}")
-        for number in range(int(count)):
+        for number in range(int(number_of)):
             user.add(f"Everybody says {number}")
             user.add(f"Value {number}", key=f"key-{number}")
+
+
+def add_until_killed(url: str, first: int, threads: int) -> None:
+    """Add for ever, in several threads at once; print what was acknowledged, after it was."""
+
+    def work(worker: int) -> None:
+        user = memory.user("ana")
+        for number in count(first + worker, threads):
+            added = user.add(f"Statement {number}")
+            os.write(1, f"added {added.id} {number}\n".encode())
+
+    with _open(url) as memory, ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
 
 
 def write_until_killed(url: str, first: str) -> None:

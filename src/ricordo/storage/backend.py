@@ -105,8 +105,13 @@ class Backend(Protocol):
 
     def reading(self) -> AbstractContextManager[sa.Connection]: ...
 
-    def writing(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction: commits at the end of the block, rolls back when it raises."""
+    def writing(self, *, shared: bool = False) -> AbstractContextManager[sa.Connection]:
+        """A transaction: commits at the end of the block, rolls back when it raises.
+
+        ``shared``: other shared writes of this process may be committed together with this one. It
+        is stored when the block has ended, whatever becomes of the others; only a commit that
+        fails, fails for all. For short blocks that wait for nothing.
+        """
         ...
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:

@@ -327,7 +327,12 @@ class Database:
 
     @contextlib.contextmanager
     def write(
-        self, user_id: str, *, touching: Sequence[int] = (), known: KnownVectors | None = None
+        self,
+        user_id: str,
+        *,
+        touching: Sequence[int] = (),
+        known: KnownVectors | None = None,
+        shared: bool = False,
     ) -> Iterator[WriteTransaction]:
         """One transaction for one user's write: item, history, revision and job together.
 
@@ -335,13 +340,13 @@ class Database:
         no gaps. ``touching`` names the memories that will be changed: the users they are shared
         with are locked too, always in the same order, so that such writes cannot deadlock. Rows of
         users who are not locked cannot be touched. ``known`` are vectors computed beforehand;
-        without them, new texts wait for the embedding job.
+        without them, new texts wait for the embedding job. ``shared``: see ``Backend.writing``.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
         """
         with self.our_errors():
-            with self.backend.writing() as connection:
+            with self.backend.writing(shared=shared) as connection:
                 self.backend.act_for(connection, [user_id])
                 others = _others_concerned(connection, user_id, touching) if touching else set()
                 writing = WriteTransaction(

@@ -56,7 +56,8 @@ class ConversationOperations(UserOperations):
         user_id = self.scope.user_id
         texts = [first_piece(turn.content) for turn in said]  # further pieces are left to a job
         known = self.recall.embedders.known_vectors(user_id, texts)
-        with self.database.write(user_id, known=known) as writing:
+        shared = len(said) <= limits.SHARED_COMMIT_ROWS
+        with self.database.write(user_id, known=known, shared=shared) as writing:
             is_new = thread_rows.find_thread(writing.connection, user_id, thread_id) is None
             recorded = thread_rows.append_turns(writing, thread_id, title, said)
             if is_new:

@@ -91,7 +91,10 @@ class MemoryOperations(UserOperations):
     def _write_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         texts = [draft.content for draft in drafts]
         prepared = self.recall.prepare(self.scope.user_id, texts)
-        with self.database.write(self.scope.user_id, known=prepared.known) as writing:
+        shared = len(drafts) <= limits.SHARED_COMMIT_ROWS
+        with self.database.write(
+            self.scope.user_id, known=prepared.known, shared=shared
+        ) as writing:
             added = additions.add_all(writing, self.scope, drafts, reason)
             self.recall.relating.written(writing, zip(added, texts, strict=True), prepared)
         return [

@@ -129,7 +129,8 @@ class PostgresBackend:
         self._check_open()
         return self._snapshots.begin()
 
-    def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
+    def writing(self, *, shared: bool = False) -> contextlib.AbstractContextManager[sa.Connection]:
+        del shared  # the server lets commits wait for each other by itself (commit_delay)
         self._check_open()
         return self._engine.begin()
 

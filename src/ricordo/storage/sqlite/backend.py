@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from ricordo.storage.backend import SearchIndex, ids_within_reach
 from ricordo.storage.sql import driver_of, stored_json
 from ricordo.storage.sqlite.connection import ConnectionPlan, connect
 from ricordo.storage.sqlite.search import SqliteSearch
+from ricordo.storage.sqlite.turns import Turns
 from ricordo.storage.tables import ID_SERIES, INDEXED
 
 _PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end
@@ -205,8 +205,9 @@ class SqliteBackend:
         fork_safety.pause_at_fork(self)
 
     def _set_up(self) -> None:
-        self._write_lock = threading.Lock()
-        self._writing_thread: int | None = None
+        self._turns = Turns(
+            self.location, self._plan.busy_timeout_seconds, self._writing_driver, self.explain
+        )
         self._is_paused = False
         self._readers = self._engine(self._reader_count)
         self._writers = self._engine(1)
@@ -238,14 +239,15 @@ class SqliteBackend:
         SQLite's locks belong to a process: a child that inherits an open transaction would consider
         the file locked for ever. A thread that forks inside its own transaction is not stopped.
         """
-        if self._writing_thread != threading.get_ident():
-            patience = self._plan.busy_timeout_seconds
-            self._is_paused = self._write_lock.acquire(timeout=patience)
+        if not self._turns.is_mine:
+            with contextlib.suppress(StorageBusy):
+                self._turns.take()
+                self._is_paused = True
 
     def resume_after_fork(self) -> None:
         if self._is_paused:
             self._is_paused = False
-            self._write_lock.release()
+            self._turns.give()
 
     @property
     def path(self) -> Path:
@@ -270,9 +272,13 @@ class SqliteBackend:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        with self._exclusive() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
-            yield connection
+    def writing(self, *, shared: bool = False) -> Iterator[sa.Connection]:
+        if shared:
+            with self._turns.sharing():
+                yield self._writing_connection()
+        else:
+            with self._exclusive() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+                yield connection
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
         pass  # a file has no users
@@ -448,11 +454,11 @@ class SqliteBackend:
 
     def connections_in_use(self) -> int:
         assert isinstance(self._readers.pool, sa.pool.QueuePool)
-        return self._readers.pool.checkedout() + self._write_lock.locked()
+        return self._readers.pool.checkedout() + self._turns.is_taken
 
     def close(self) -> None:
         self._closed = True
-        with self._write_lock:
+        with self._turns.alone(however_long=True):
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -461,17 +467,17 @@ class SqliteBackend:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[sa.Connection]:
-        if not self._write_lock.acquire(timeout=self._plan.busy_timeout_seconds):
-            raise StorageBusy(f"{self.location}: another thread has been writing for too long")
-        self._writing_thread = threading.get_ident()
-        try:
-            self._check_open()
-            if self._writer is None:
-                self._writer = self._writers.connect()
-            yield self._writer
-        finally:
-            self._writing_thread = None
-            self._write_lock.release()
+        with self._turns.alone():
+            yield self._writing_connection()
+
+    def _writing_connection(self) -> sa.Connection:
+        self._check_open()
+        if self._writer is None:
+            self._writer = self._writers.connect()
+        return self._writer
+
+    def _writing_driver(self) -> Any:
+        return driver_of(self._writing_connection())
 
     def _check_open(self) -> None:
         if self._closed:
