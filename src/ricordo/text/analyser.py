@@ -84,8 +84,8 @@ class QuickAffixes:
         start = self.cursor
         room = self.limit - start
         word = self.current
-        lengths, by_text = _table(v)
-        for length in lengths:
+        known = _tables.get((id(v), 0)) or _table(v, 0)
+        for length, by_text in known.get(word[start : start + 1], known[""]):
             if length <= room:
                 met = by_text.get(word[start : start + length])
                 if met is not None:
@@ -102,8 +102,8 @@ class QuickAffixes:
         end = self.cursor
         room = end - self.limit_backward
         word = self.current
-        lengths, by_text = _table(v)
-        for length in lengths:
+        known = _tables.get((id(v), -1)) or _table(v, -1)
+        for length, by_text in known.get(word[end - 1 : end], known[""]):
             if length <= room:
                 met = by_text.get(word[end - length : end])
                 if met is not None:
@@ -116,18 +116,26 @@ class QuickAffixes:
         return 0
 
 
-_Table = tuple[list[int], dict[str, Affix]]
-_tables: dict[int, tuple[_Table, Sequence[Affix]]] = {}
-"""By the identity of the list, which is kept alive."""
+_Table = dict[str, list[tuple[int, dict[str, Affix]]]]
+_tables: dict[tuple[int, int], _Table] = {}
+"""By the identity of the list, which is kept alive, and by which end of a word it is about."""
+_lists: list[Sequence[Affix]] = []
 
 
-def _table(listed: Sequence[Affix]) -> _Table:
-    known = _tables.get(id(listed))
-    if known is None:
-        by_text = {one.s: one for one in listed}
-        table = (sorted({len(text) for text in by_text}, reverse=True), by_text)
-        known = _tables[id(listed)] = (table, listed)
-    return known[0]
+def _table(listed: Sequence[Affix], end: int) -> _Table:
+    """By the letter at that end of a word, which most lists have little for: by length, the longest
+    first, the affixes."""
+    made: _Table = {}
+    empty = [one for one in listed if not one.s]
+    for letter in {"", *(one.s[end] for one in listed if one.s)}:
+        fitting = [one for one in listed if one.s and one.s[end] == letter] + empty
+        lengths = sorted({len(one.s) for one in fitting}, reverse=True)
+        made[letter] = [
+            (length, {one.s: one for one in fitting if len(one.s) == length}) for length in lengths
+        ]
+    _lists.append(listed)
+    _tables[id(listed), end] = made
+    return made
 
 
 @cache
@@ -256,8 +264,13 @@ class Analyser:
 
 def _terms(text: str, analysis: _ChunkTerms, language: str) -> list[str]:
     found: list[str] = []
-    for chunk in CHUNK.findall(fold_marks(text, _MARKED.get(language, ""))):
-        found += analysis(chunk)
+    # no chunk has white space inside
+    for part in fold_marks(text, _MARKED.get(language, "")).split():
+        if part.isascii() and part.isalpha():
+            found += analysis(part)
+        else:
+            for chunk in CHUNK.findall(part):
+                found += analysis(chunk)
         if len(found) >= MAX_TERMS_PER_TEXT:
             del found[MAX_TERMS_PER_TEXT:]
             break
@@ -278,12 +291,25 @@ def _function_words() -> re.Pattern[str]:
     return re.compile("|".join(sorted(map(re.escape, words), key=len, reverse=True)))
 
 
+class _KnownChunks(dict[str, tuple[str, ...]]):
+    """The terms of chunks. Long ones hardly ever come twice, and are not kept."""
+
+    def __init__(self, analysis: _ChunkTerms) -> None:
+        super().__init__()
+        self._analysis = analysis
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        made = self._analysis(chunk)
+        if len(chunk) <= _MAX_KNOWN_CHUNK_CHARS:
+            if len(self) >= _MAX_KNOWN_CHUNKS:
+                self.clear()
+            self[chunk] = made
+        return made
+
+
 @cache
 def _chunk_analysis(language: str) -> _ChunkTerms:
-    """The analysis of one chunk. Long ones hardly ever come twice, and are not kept."""
-    uncached = _ChunkAnalysis(language).terms
-    cached = lru_cache(maxsize=_MAX_KNOWN_CHUNKS)(uncached)
-    return lambda chunk: (cached if len(chunk) <= _MAX_KNOWN_CHUNK_CHARS else uncached)(chunk)
+    return _KnownChunks(_ChunkAnalysis(language).terms).__getitem__
 
 
 @cache
@@ -294,7 +320,8 @@ def _both(own: _ChunkTerms, usual: _ChunkTerms) -> _ChunkTerms:
             return said
         if not chunk.isascii() and (plain := fold_marks(chunk)) != chunk:
             said, chunk = tuple(dict.fromkeys((*said, *own(plain)))), plain
-        return (*said, *(term for term in usual(chunk) if term not in said))
+        also = usual(chunk)
+        return said if also == said else (*said, *(one for one in also if one not in said))
 
     return terms
 

@@ -120,15 +120,20 @@ def _nearest(start: str) -> str | None:
     script = _LATIN if start.isascii() else _script(start)
     if script != _LATIN:
         return _BY_SCRIPT.get(script or "")
-    scores = dict.fromkeys(_NAMES, 0.0)
-    for word in _WORD.findall(start):
-        for code in _KNOWN_IN.get(word, ()):
-            scores[code] += 1 / len(_KNOWN_IN[word])
+    scores: dict[str, float] = {}
+    for part in start.split():
+        for word in (part,) if part.isalpha() else _WORD.findall(part):
+            known = _KNOWN_IN.get(word)
+            if known is not None:
+                for code in known:
+                    scores[code] = scores.get(code, 0.0) + 1 / len(known)
     if not start.isascii():
         for code, letters in _OWN_LETTERS.items():
-            scores[code] += any(letter in start for letter in letters)
-    (best, score), (_, second) = Counter(scores).most_common(2)
-    return _NAMES[best] if score > second else None
+            scores[code] = scores.get(code, 0.0) + any(letter in start for letter in letters)
+    second, score = sorted([0.0, 0.0, *scores.values()])[-2:]
+    if score == second:
+        return None
+    return next(_NAMES[code] for code, reached in scores.items() if reached == score)
 
 
 @lru_cache(maxsize=64)
