@@ -184,6 +184,11 @@ def test_storing_is_measured(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert {point["memories"] for point in points} == {100}
     assert points[0]["megabytes"] > 0 and points[0]["resident_mb"] > 50
+    figures = {one["name"]: one for one in measured("writes", "--share", 0.01)["figures"]}
+    for name in ("add", "add_many", "turns"):  # each ran the statements that it recorded
+        assert figures[f"SQLite: {name}, statements of a call"]["value"] >= 10
+        assert figures[f"SQLite: {name}, share of bare"]["value"] > 0
+    assert figures["PostgreSQL: add by 8 threads"]["met"] is None
     rebuilt = measured("rebuild", "--memories", 200)
     assert (rebuilt["failed"], rebuilt["stale"], rebuilt["problems"]) == (0, 0, [])
     assert rebuilt["searches"] > 0

@@ -125,6 +125,8 @@ class NewMemory:
     def __post_init__(self) -> None:
         for name, one in FIELDS.items():
             value = getattr(self, name)
+            if value is None and one.may_be_none:  # most of them, of every memory
+                continue
             clean = one.check(value)
             if clean is not value:
                 object.__setattr__(self, name, clean)

@@ -98,7 +98,8 @@ class _Ledger:
     index_epoch: int = 0
     index_removals: int = 0
     index_changed: bool = False
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+    """Of history, the values in the order of its columns."""
 
 
 class WriteTransaction:
@@ -167,20 +168,20 @@ class WriteTransaction:
         ledger = self._ledger(user_id or self.user_id)
         ledger.revision += 1
         ledger.rows.append(
-            {
-                "user_id": user_id or self.user_id,
-                "revision": ledger.revision,
-                "event": event.value,
-                "item_id": item_id,
-                "at": self.now,
-                "actor": actor,
-                "reason": reason,
-                "old_ref": old_ref,
-                "new_ref": new_ref,
-                "other_user": other_user,
-                "meta": dict(meta or {}),
-                "before": None if before is None else dict(before),
-            }
+            [
+                user_id or self.user_id,
+                ledger.revision,
+                event.value,
+                item_id,
+                self.now,
+                actor,
+                reason,
+                old_ref,
+                new_ref,
+                other_user,
+                dict(meta or {}),
+                None if before is None else dict(before),
+            ]
         )
 
     def concern(self, user_id: str) -> None:
@@ -235,7 +236,7 @@ class WriteTransaction:
                 "index_removals": ledger.index_removals,
             }
             if ledger.rows:
-                _insert_history.run_many(self.connection, ledger.rows)
+                _insert_history.run_rows(self.connection, ledger.rows)
                 moved = {"revision": ledger.revision, "updated_at": self.now}
                 _advance_user.run(self.connection, {**stamps, **moved})
                 ledger.rows.clear()

@@ -50,7 +50,9 @@ from ricordo.text.normalise import content_hash, folded
 
 _COLUMNS: Final = [items.c[name] for name in STORED_FIELDS]
 _NAMES: Final = [column.name for column in _COLUMNS]
-_values: Final = attrgetter(*_NAMES)
+_DERIVED: Final = ("content_hash", "folded")
+_AT: Final = {column.name: place for place, column in enumerate(items.c)}
+_whole: Final = attrgetter(*("content" if name in _DERIVED else name for name in _AT))
 _select: Final = sa.select(*_COLUMNS)
 _by_id: Final = PreparedStatement(
     _select.where(
@@ -200,11 +202,7 @@ def active_with_key(
 
 
 def insert_items(writing: WriteTransaction, new: Sequence[Item]) -> None:
-    rows = (
-        dict(zip(_NAMES, _values(item), strict=True)) | derived_columns(item.content)
-        for item in new
-    )
-    _insert.run_many(writing.connection, map(_plain, rows))
+    _insert.run_rows(writing.connection, map(_row_of, new))
     index_items(writing, new)
 
 
@@ -348,6 +346,15 @@ def item_from_row(row: Mapping[Any, Any]) -> Item:
 
 def derived_columns(content: str) -> dict[str, str]:
     return {"content_hash": content_hash(content), "folded": folded(content)}
+
+
+def _row_of(item: Item) -> list[Any]:
+    """The values of all columns in their order."""
+    row = list(_whole(item))
+    row[_AT["type"]], row[_AT["source"]] = item.type.value, item.source.value
+    row[_AT["status"]], row[_AT["tags"]] = item.status.value, list(item.tags)
+    row[_AT["content_hash"]], row[_AT["folded"]] = content_hash(item.content), folded(item.content)
+    return row
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -55,14 +55,8 @@ _stored: Final = {
     for kind in INDEXED
 }
 _Vector = tuple[VectorModel, Row]
-_NO_VECTOR: Final[Mapping[str, Any]] = {
-    "state": VectorState.PENDING.value,
-    "provider": None,
-    "model": None,
-    "dimensions": None,
-    "error": None,
-    "vector": None,
-}
+_VECTOR_COLUMNS: Final = ("state", "provider", "model", "dimensions", "error", "vector")
+_NO_VECTOR: Final = (VectorState.PENDING.value, None, None, None, None, None)
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 PAGE_ROWS: Final = 2_000
 """Rows per page: bounds the memory that reading takes."""
@@ -164,25 +158,19 @@ def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchab
         return
     hashes = [text_hash(one.content) for one in new]
     vectors = _vectors_for(writing, kind, set(hashes))
-    common = {
-        "user_id": writing.user_id,
-        "stamp": writing.next_stamp(),
-        "analyser": writing.analyser.fingerprint,
-    }
-    rows = [
-        {
-            **common,
-            "id": one.id,
-            "terms": " ".join(writing.analyser.terms(one.text)),
-            "text_hash": digest,
-            **_vector_columns(vectors.get(digest)),
-        }
-        for one, digest in zip(new, hashes, strict=True)
-    ]
-    _insert[kind.name].run_many(writing.connection, rows)
-    terms = [(row["id"], row["terms"]) for row in rows]
-    writing.backend.search.put(writing.connection, kind, writing.user_id, terms)
-    _queue_embedding_of(writing, rows)
+    user_id, stamp = writing.user_id, writing.next_stamp()
+    analyser, fingerprint = writing.analyser, writing.analyser.fingerprint
+    terms = [(one.id, " ".join(analyser.terms(one.text))) for one in new]
+    _insert[kind.name].run_rows(
+        writing.connection,
+        (
+            [user_id, row_id, stamp, fingerprint, said, digest, *_vector_values(digest, vectors)]
+            for (row_id, said), digest in zip(terms, hashes, strict=True)
+        ),
+    )
+    writing.backend.search.put(writing.connection, kind, user_id, terms)
+    if not vectors.keys() >= set(hashes):
+        _queue_embedding(writing)
 
 
 def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) -> None:
@@ -204,11 +192,15 @@ def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) 
     }
     if digest != old_hash:
         vectors = _vectors_for(writing, kind, {digest})
-        values |= {"text_hash": digest, **_vector_columns(vectors.get(digest))}
+        values |= {
+            "text_hash": digest,
+            **dict(zip(_VECTOR_COLUMNS, _vector_values(digest, vectors), strict=True)),
+        }
         if kind is ITEMS:
             remove_relations(writing, [changed.id])  # they were about what it said before
     _replace_entry(writing, kind, changed.id, old_terms, values)
-    _queue_embedding_of(writing, [values])
+    if values.get("state") == VectorState.PENDING.value:
+        _queue_embedding(writing)
 
 
 def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> None:
@@ -249,10 +241,9 @@ def queue_embedding(writing: WriteTransaction) -> None:
     writing.enqueue(job)
 
 
-def _queue_embedding_of(writing: WriteTransaction, rows: Iterable[Mapping[str, Any]]) -> None:
-    has_no_model = writing.known is not None and writing.known.model is None
-    is_pending = any(row.get("state") == VectorState.PENDING.value for row in rows)
-    if is_pending and not has_no_model:
+def _queue_embedding(writing: WriteTransaction) -> None:
+    """Queue it unless the user has no model."""
+    if writing.known is None or writing.known.model is not None:
         queue_embedding(writing)
 
 
@@ -276,18 +267,13 @@ def _vectors_for(writing: WriteTransaction, kind: Indexed, hashes: set[str]) -> 
     return found
 
 
-def _vector_columns(made: _Vector | None) -> Mapping[str, Any]:
+def _vector_values(digest: str, vectors: Mapping[str, _Vector]) -> Sequence[Any]:
+    """The last columns of a row, see ``_VECTOR_COLUMNS``."""
+    made = vectors.get(digest)
     if made is None:
         return _NO_VECTOR
     model, vector = made
-    return {
-        "state": VectorState.READY.value,
-        "provider": model.provider,
-        "model": model.model,
-        "dimensions": len(vector),
-        "error": None,
-        "vector": vector,
-    }
+    return (VectorState.READY.value, model.provider, model.model, len(vector), None, vector)
 
 
 @dataclass(frozen=True, slots=True)

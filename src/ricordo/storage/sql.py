@@ -276,21 +276,29 @@ class PreparedStatement:
 
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         compiled = self._for(connection.dialect)
-        bound = [compiled.bind(values) for values in rows]
-        cursor = driver_of(connection).cursor()
-        try:
-            if len(bound) == 1:
-                cursor.execute(compiled.sql, bound[0])
-            else:
-                cursor.executemany(compiled.sql, bound)
-        finally:
-            cursor.close()
+        _run_each(connection, compiled.sql, [compiled.bind(values) for values in rows])
+
+    def run_rows(self, connection: sa.Connection, rows: Iterable[list[Any]]) -> None:
+        """Insert rows whose values stand in the order of the table's columns."""
+        compiled = self._for(connection.dialect)
+        _run_each(connection, compiled.sql, [compiled.bind_row(row) for row in rows])
 
     def _for(self, dialect: sa.Dialect) -> "_Compiled":
         found = self._compiled.get(dialect.name)
         if found is None:
             found = self._compiled[dialect.name] = _Compiled(self._statement, dialect)
         return found
+
+
+def _run_each(connection: sa.Connection, sql: str, bound: list[Any]) -> None:
+    cursor = driver_of(connection).cursor()
+    try:
+        if len(bound) == 1:
+            cursor.execute(sql, bound[0])
+        else:
+            cursor.executemany(sql, bound)
+    finally:
+        cursor.close()
 
 
 def upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
@@ -335,6 +343,13 @@ class _Compiled:
             if value is not None:  # which is NULL for every type
                 bound[place] = convert(value)
         return bound if self._by_position else dict(zip(self._names, bound, strict=True))
+
+    def bind_row(self, row: list[Any]) -> Any:
+        for place, convert in self._conversions:
+            value = row[place]
+            if value is not None:
+                row[place] = convert(value)
+        return row if self._by_position else dict(zip(self._names, row, strict=True))
 
 
 def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:

@@ -132,6 +132,14 @@ _find_thread: Final = PreparedStatement(
     _select_threads.where(threads.c.user_id == _user, threads.c.thread_id == _thread)
 )
 _insert_thread: Final = PreparedStatement(sa.insert(threads))
+_extend_thread: Final = PreparedStatement(
+    sa.update(threads)
+    .where(
+        threads.c.user_id == sa.bindparam("of_user", type_=Words),
+        threads.c.thread_id == sa.bindparam("of_thread", type_=Words),
+    )
+    .values(turn_count=sa.bindparam("turn_count"), updated_at=sa.bindparam("updated_at"))
+)
 _insert_turns: Final = PreparedStatement(sa.insert(turns))
 _open_turns: Final = PreparedStatement(
     sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
@@ -140,17 +148,24 @@ _open_turns: Final = PreparedStatement(
 )
 
 
+class Appended(NamedTuple):
+    """How many turns were new, and whether their conversation was."""
+
+    turns: int
+    begins_thread: bool
+
+
 def append_turns(
     writing: WriteTransaction, thread_id: str, title: str | None, new: Sequence[NewTurn]
-) -> int:
-    """Append turns to a thread, creating it if needed; returns how many were new.
+) -> Appended:
+    """Append turns to a thread, creating it if needed.
 
     Turns whose message id the thread already has are skipped.
     """
     present = find_thread(writing.connection, writing.user_id, thread_id)
     known: set[str] = set()
-    if present:
-        message_ids = [turn.message_id for turn in new if turn.message_id is not None]
+    message_ids = [turn.message_id for turn in new if turn.message_id is not None]
+    if present and message_ids:
         given = {"user_id": writing.user_id, "thread_id": thread_id, "message_ids": message_ids}
         known = {row[0] for row in _messages_present.run(writing.connection, given)}
     fresh: dict[object, NewTurn] = {}
@@ -171,16 +186,17 @@ def append_turns(
         _insert_thread.run(writing.connection, made)
     elif rows:
         changed = {
+            "of_user": writing.user_id,
+            "of_thread": thread_id,
             "turn_count": present.turn_count + len(rows),
             "updated_at": max(present.updated_at, *moments),
         }
-        where = _is_thread(writing.user_id, thread_id)
-        writing.connection.execute(sa.update(threads).where(where).values(**changed))
+        _extend_thread.run(writing.connection, changed)
     if rows:
         _insert_turns.run_many(writing.connection, rows)
         index_turns(writing, [Turn.from_row(row) for row in rows])
     writing.keeps_user = True
-    return len(rows)
+    return Appended(len(rows), present is None)
 
 
 def index_turns(writing: WriteTransaction, said: Iterable[Turn]) -> None:
@@ -439,10 +455,6 @@ def turns_of_pieces(
 def speakers(connection: sa.Connection, user_id: str) -> list[str]:
     wanted = sa.select(turns.c.actor).where(turns.c.user_id == user_id, turns.c.actor.is_not(None))
     return list(connection.execute(wanted.distinct()).scalars())
-
-
-def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:
-    return sa.and_(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
 
 
 def _turn_rows(

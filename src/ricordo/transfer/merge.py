@@ -261,7 +261,7 @@ def _merge_thread(
         before = state_of(writing.connection, user_id, thread.thread_id)
         # Without a message id, duplicates cannot be recognised.
         said = [turn for turn in thread.turns if before is None or turn.message_id is not None]
-        appended = append_turns(writing, thread.thread_id, thread.title, said)
+        appended = append_turns(writing, thread.thread_id, thread.title, said).turns
         if not thread.turn_ids:
             return appended, {}
         places = _places(writing, thread, is_new=before is None)

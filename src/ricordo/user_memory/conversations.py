@@ -58,8 +58,7 @@ class ConversationOperations(UserOperations):
         known = self.recall.embedders.known_vectors(user_id, texts)
         shared = len(said) <= limits.SHARED_COMMIT_ROWS
         with self.database.write(user_id, known=known, shared=shared) as writing:
-            is_new = thread_rows.find_thread(writing.connection, user_id, thread_id) is None
-            recorded = thread_rows.append_turns(writing, thread_id, title, said)
+            recorded, is_new = thread_rows.append_turns(writing, thread_id, title, said)
             if is_new:
                 begin_view(writing, thread_id)
             if recorded:

@@ -96,7 +96,10 @@ class MemoryOperations(UserOperations):
             self.scope.user_id, known=prepared.known, shared=shared
         ) as writing:
             added = additions.add_all(writing, self.scope, drafts, reason)
-            self.recall.relating.written(writing, zip(added, texts, strict=True), prepared)
+            if prepared.known.by_hash or any(one.updated for one in added):
+                self.recall.relating.written(writing, zip(added, texts, strict=True), prepared)
+        if prepared.known.model is None:
+            return added
         return [
             replace(one, embedding=_state(prepared.known, text))
             for one, text in zip(added, texts, strict=True)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_TERMS_PER_TEXT
+from ricordo.text import analyser as analysing
 from ricordo.text.analyser import Analyser, languages, stemmer
+from ricordo.text.normalise import word_lists
 from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("recall.text")
@@ -211,3 +213,20 @@ def test_threads_do_not_mix_up_each_others_words() -> None:
             assert list(pool.map(shared, words)) == expected
     finally:
         sys.setswitchinterval(interval)
+
+
+LONG_WORDS = (
+    "generously succeed proceeding dying skies only internationalization hopefulness electrical"
+    " hopping relational goodness yes yellow hyphenated angling conditional communism 's dogs'"
+    " häuser aufeinander verfügbarkeit freundlichkeiten aufgegessen memperbaiki keberhasilan"
+    " pekerjaannya диктатуры красивейшими осталось kitaplarımızdan gidiyorduk arkadaşlarınız"
+)
+
+
+@pytest.mark.parametrize("language", ["english", "german", "indonesian", "russian", "turkish"])
+def test_stems_are_those_of_the_stemmer_as_it_comes(language: str) -> None:
+    ours = analysing._load(language)
+    module = sys.modules[f"{analysing._UNOPENED_PACKAGE}.{language}_stemmer"]
+    as_it_comes = getattr(module, f"{language.capitalize()}Stemmer")()
+    words = sorted(word_lists("stop_words")[language] | set(LONG_WORDS.split()))
+    assert [ours(word) for word in words] == [as_it_comes.stemWord(word) for word in words]
