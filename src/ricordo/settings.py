@@ -368,11 +368,18 @@ class ServiceSettings(BaseModel):
         description="Let in only who has a key. Default: unless the service listens on a loopback"
         " address. Set it where a proxy is in front of a service on a loopback address.",
     )
+    workers: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Processes that answer requests at one address, each with threads, caches,"
+        " connections and limits of its own. More than one needs a system with fork.",
+    )
     rate_limit_per_minute: int = Field(
         default=6_000,
         ge=0,
         le=1_000_000,
-        description="Requests that one key may make per minute and server; 0: any number. So many"
+        description="Requests that one key may make per minute and worker; 0: any number. So many"
         " without a good key are refused from one address.",
     )
     max_connections: int = Field(

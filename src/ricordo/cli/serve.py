@@ -1,10 +1,12 @@
 """The service and the MCP server: ``serve`` and ``mcp``."""
 
 import logging
+import os
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -12,12 +14,13 @@ from ricordo.cli.json_answers import KeyFile, Serving, ServingEnded
 from ricordo.cli.options import Place, Store, UserOption, completing, words
 from ricordo.cli.render import answer
 from ricordo.cli.session import is_debugging
-from ricordo.errors import InvalidInput, needs_extra
+from ricordo.errors import InvalidInput, StorageUnavailable, needs_extra
 from ricordo.model.vocabulary import ToolSet
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.model.scope import CreatedKey
+    from ricordo.settings import Settings
 
 Host = Annotated[
     str | None,
@@ -36,8 +39,21 @@ UpstreamUrl = Annotated[
 FIRST_KEY: Final = "first"
 
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Processes that answer (default: RICORDO_WORKERS, or 1); one per core."
+    ),
+]
+
+
 def serve(
-    *, host: Host = None, port: Port = None, upstream_url: UpstreamUrl = None, store: Store
+    *,
+    host: Host = None,
+    port: Port = None,
+    upstream_url: UpstreamUrl = None,
+    workers: Workers = None,
+    store: Store,
 ) -> None:
     """Serve memories over HTTP, with a chat proxy and a web page, until it is stopped.
 
@@ -49,30 +65,83 @@ def serve(
 
     with _needing("ricordo serve", "server"):
         from ricordo.http.server import check_may_serve, serving
+        from ricordo.http.supervisor import check_may_share
         from ricordo.observability.logs import configure_logging
         from ricordo.web.site import create_site
 
-    given = {"host": host, "port": port, "upstream_url": upstream_url}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    with open_memory(**{**store.settings(), **chosen}) as memory:
+    given = {"host": host, "port": port, "upstream_url": upstream_url, "workers": workers}
+    named = {name: value for name, value in given.items() if value is not None}
+    chosen = serving_settings({**store.settings(), **named})
+    is_alone = chosen["workers"] == 1
+    with open_memory(**(chosen if is_alone else {**chosen, "run_jobs": False})) as memory:
         configure_logging(memory.settings.log_format or fitting_format())
+        check_may_share(memory.settings)
         check_may_serve(memory)
         _show_first_key(memory, store.as_json)
+        settings, location = memory.settings, memory.database.backend.location
 
         def show_address(address: str) -> None:
-            started = Serving(listening=address, database=memory.database.backend.location)
             answer(
                 store.as_json,
-                started,
+                Serving(listening=address, database=location),
                 lambda _: (
-                    f"Serving {started['database']} at {address}"
-                    " (open it in a browser; Ctrl-C stops it)."
+                    f"Serving {location} at {address} (open it in a browser; Ctrl-C stops it)."
                 ),
             )
             sys.stdout.flush()
 
-        serving(memory, show_address, create_site).run()
+        if is_alone:
+            serving(memory, show_address, create_site).run()
+    if not is_alone:  # closed here, so that nothing open is inherited
+        _serve_together(settings, chosen, show_address)
     answer(store.as_json, ServingEnded(stopped=True), lambda _: "Stopped.")
+
+
+def serving_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the service, where some defaults differ from those of a program."""
+    from ricordo.wiring import read_settings
+
+    settings = read_settings(os.environ, given)
+    threads = settings.embedding_threads or 1  # several texts come at once, which share the cores
+    return {**given, "workers": settings.workers, "embedding_threads": threads}
+
+
+def _serve_together(
+    settings: "Settings", chosen: dict[str, Any], show_address: Callable[[str], None]
+) -> None:
+    """Serve in several processes until they are told to stop.
+
+    Raises:
+        StorageUnavailable: they could not begin.
+    """
+    from ricordo.http.protocol import Room
+    from ricordo.http.server import address_of, listener_for, serving
+    from ricordo.http.supervisor import Place, Supervisor
+    from ricordo.observability.metrics import forget_process, share_among_processes
+    from ricordo.web.site import create_site
+    from ricordo.wiring import open_memory
+
+    with (
+        tempfile.TemporaryDirectory(prefix="ricordo-metrics-") as folder,
+        listener_for(settings, Room.from_settings(settings).waiting) as listener,
+    ):
+
+        def work(place: Place) -> None:
+            share_among_processes(folder)
+            with open_memory(**chosen) as memory:
+                service = serving(memory, lambda _: place.is_ready(), create_site, listener)
+                place.on_orphaned(service.stop)
+                service.run()
+
+        supervisor = Supervisor(
+            settings.workers,
+            work,
+            on_ready=lambda: show_address(address_of(settings, listener)),
+            on_stopping=listener.close,
+            on_ended=lambda pid: forget_process(folder, pid),
+        )
+        if not supervisor.run():
+            raise StorageUnavailable("the workers could not open the store; the log says why")
 
 
 @contextmanager

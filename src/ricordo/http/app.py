@@ -9,9 +9,11 @@ import anyio.to_thread
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Match, Router
+from starlette.types import Receive, Scope, Send
 
 from ricordo.http.addresses import is_loopback
-from ricordo.http.auth import Gate
+from ricordo.http.auth import Gate, GatedRoute
 from ricordo.http.files import TransferSlots
 from ricordo.http.mcp_endpoint import McpEndpoint, McpRoute
 from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
@@ -19,6 +21,7 @@ from ricordo.http.problems import Problem, add_error_handlers
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
 from ricordo.http.routes import all_routers
+from ricordo.http.routing import SEARCHING, searching_threads
 from ricordo.limits import MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
 from ricordo.observability.metrics import ServiceMetrics, watch_steps
@@ -78,10 +81,33 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.proxy = ChatProxy(memory, settings, _call_watch(app.state.metrics, app.state.tracing))
     app.state.mcp = McpEndpoint(memory, app.state.gate)
     app.router.routes.append(McpRoute(app.state.mcp))
+    app.router.middleware_stack = FixedPaths(app.router)
     add_error_handlers(app)
     _add_middleware(app, settings)
     _document_problems(app)
     return app
+
+
+class FixedPaths:
+    """Finds routes without parameters by their path, where the router would try one after the
+    other."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._routes: dict[tuple[str, str], GatedRoute] = {}
+        for route in router.routes:
+            if isinstance(route, GatedRoute) and not route.param_convertors:
+                for method in route.methods or ():
+                    self._routes.setdefault((method, route.path), route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self._routes.get((scope["method"], scope["path"])) if "method" in scope else None
+        match, found = (Match.NONE, {}) if route is None else route.matches(scope)
+        if route is None or match is not Match.FULL:
+            await self._router.app(scope, receive, send)
+            return
+        scope.update(found, router=self._router)
+        await route.handle(scope, receive, send)
 
 
 def keys_are_required(settings: Settings) -> bool:
@@ -105,8 +131,9 @@ def _call_watch(metrics: ServiceMetrics, tracing: Tracing) -> CallWatch:
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """On shutdown, write the last chats before the store is closed."""
-    threads: int = app.state.memory.settings.service_threads
-    anyio.to_thread.current_default_thread_limiter().total_tokens = threads
+    settings: Settings = app.state.memory.settings
+    anyio.to_thread.current_default_thread_limiter().total_tokens = settings.service_threads
+    SEARCHING.allow(searching_threads(settings.workers))
     try:
         async with app.state.mcp.run():
             yield

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from http import HTTPStatus
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import create_model
@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ricordo.errors import InvalidInput, InvalidValue, UnknownField
-from ricordo.http.auth import GatedRoute, acting_user, global_memories_for, store_for
+from ricordo.http.auth import Direct, GatedRoute, acting_user, global_memories_for, store_for
 from ricordo.http.examples import NOT_CHANGED, example_of, showing
 from ricordo.http.idempotency import IdempotentRoute
 from ricordo.http.problems import documented, says_json
@@ -88,7 +88,7 @@ def _add(
 ) -> None:
     call = _method(operation)
 
-    async def endpoint(request: Request, bound: Annotated[Any, Depends(bound_to)]) -> Response:
+    async def answered(request: Request, bound: Any) -> Response:
         given = await _given(request, route, operation)
 
         def work() -> Response:  # the answer is built in the thread, too: it may be large
@@ -103,7 +103,7 @@ def _add(
     about = operation.help.split("\nRaises:")[0].replace("``", "`").strip()
     router.add_api_route(
         route.path,
-        endpoint,
+        Direct(bound_to, answered),
         methods=[route.method],
         name=route.name,
         summary=operation.summary,
@@ -153,7 +153,7 @@ async def _given(request: Request, route: Route, operation: Operation[..., Any])
 
 
 def _query(request: Request, route: Route, operation: Operation[..., Any]) -> dict[str, Any]:
-    if not request.url.query:
+    if not request.scope["query_string"]:
         return {}
     if route.method not in _IN_QUERY:
         raise UnknownField("query parameter", set(request.query_params), ())

@@ -122,6 +122,10 @@ class Threads:
         self._limiter: RunVar[anyio.CapacityLimiter] = RunVar(f"ricordo_{name}_threads")
         self._most = most
 
+    def allow(self, most: int) -> None:
+        """Another number, from now on, of the running event loop."""
+        self._limiter.set(anyio.CapacityLimiter(most))
+
     async def run(
         self, work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
     ) -> Found:
@@ -134,9 +138,14 @@ class Threads:
         return await anyio.to_thread.run_sync(call, limiter=limiter)
 
 
+def searching_threads(workers: int) -> int:
+    """For the cores that one of so many processes has, and one that waits."""
+    return max(1, usable_cores() // workers) + 1
+
+
 LENGTHY: Final = Threads("lengthy", MAX_LENGTHY_REQUESTS)
 """For a model call, a whole file or store: a few would block everybody else, ``/readyz`` too."""
-SEARCHING: Final = Threads("searching", usable_cores() + 1)
+SEARCHING: Final = Threads("searching", searching_threads(1))
 """For searches, which compute all the time: more threads would only wait for each other."""
 
 

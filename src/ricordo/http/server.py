@@ -78,11 +78,13 @@ def serving(
     memory: Memory,
     on_listening: Callable[[str], None],
     make_app: Callable[[Memory], ASGIApp] = create_app,
+    listener: socket.socket | None = None,
 ) -> RunningService:
     """The service over an open store, at the configured address.
 
     ``on_listening`` is called with the address as soon as requests can come. The caller closes the
-    store, which ends running jobs.
+    store, which ends running jobs. ``listener`` is what :func:`listener_for` made, where several
+    processes share it.
 
     Raises:
         InvalidValue: the address is taken or not one of this machine, or a proxy is not an address.
@@ -91,7 +93,8 @@ def serving(
     proxies = networks("setting trusted_proxies", settings.trusted_proxies)
     room = Room.from_settings(settings)
     connections = Connections(room, lambda place: is_loopback(place) or is_within(place, proxies))
-    listener = _listener(settings, room.waiting)
+    if listener is None:
+        listener = listener_for(settings, room.waiting)
     config = uvicorn.Config(
         make_app(memory),
         log_config=None,
@@ -104,11 +107,20 @@ def serving(
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
     )
-    address = url_of(settings.host, listener.getsockname()[1])
+    address = address_of(settings, listener)
     return RunningService(_Server(config, lambda: on_listening(address)), listener)
 
 
-def _listener(settings: Settings, waiting: int) -> socket.socket:
+def address_of(settings: Settings, listener: socket.socket) -> str:
+    return url_of(settings.host, listener.getsockname()[1])
+
+
+def listener_for(settings: Settings, waiting: int) -> socket.socket:
+    """A socket that listens at the configured address.
+
+    Raises:
+        InvalidValue: the address is taken or not one of this machine.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

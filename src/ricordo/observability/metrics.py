@@ -1,5 +1,6 @@
 """Prometheus metrics. Labels have a bounded number of values, and none comes from a user."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -7,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 from ricordo.errors import StorageError
@@ -51,6 +53,21 @@ _CACHE_FACTOR: Final = 50
 of the time of a slow store."""
 UP: Final = "Whether the database answers: 1 or 0."
 IN_USE: Final = "Connections to the database that this process has in use."
+_SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def share_among_processes(folder: str) -> None:
+    """Have this process keep its counters in a folder, where each of several adds them all up.
+
+    For worker processes, before they make their service. What an ended one counted stays.
+    """
+    os.environ[_SHARED_FOLDER] = folder
+    values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+
+
+def forget_process(folder: str, pid: int) -> None:
+    """Take back what an ended process had under way."""
+    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
 
 
 class Instruments:
@@ -78,6 +95,7 @@ class Instruments:
             "ricordo_http_requests_in_flight",
             "Requests that are being answered.",
             registry=registry,
+            multiprocess_mode="livesum",
         )
         self._refused_keys = Counter(
             "ricordo_authentication_failures",
@@ -365,8 +383,11 @@ class ServiceMetrics(Instruments):
     """All metrics of one service, in a registry of their own."""
 
     def __init__(self, memory: Memory, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.registry = CollectorRegistry()
-        super().__init__(self.registry)
+        own = self.registry = CollectorRegistry()
+        super().__init__(own)
+        if _SHARED_FOLDER in os.environ:  # what is shown is read from the files of all processes
+            self.registry = CollectorRegistry()
+            MultiProcessCollector(self.registry, os.environ[_SHARED_FOLDER])  # type: ignore[no-untyped-call]
         self.registry.register(StoreMetrics(memory, monotonic))
 
     def render(self) -> tuple[bytes, str]:
