@@ -12,13 +12,15 @@ import importlib.util
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Final
 
-from bench.loading.course import Course, Load, fill, run_bound, run_course
+from bench.loading.course import Course, Load, fill, run_bound, run_course, run_peer
 from bench.loading.requests import Asked, Kind
 from bench.options import Commands, add_json
+from bench.peers import environments
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
@@ -27,6 +29,7 @@ from ricordo_bench.figures import Machine, percentile, this_machine
 
 SQLITE: Final = "SQLite"
 BOUND: Final = "bound"
+PEER: Final = "chromadb"
 POSTGRESQL: Final = "PostgreSQL"
 _DATABASES: Final = {"sqlite": [SQLITE], "postgresql": [POSTGRESQL], "both": [SQLITE, POSTGRESQL]}
 _KILLS: Final = 5
@@ -80,6 +83,7 @@ class LoadReport(Record):
     users: int
     add_percent: int
     bound: DatabaseLoad | None
+    peer: DatabaseLoad | None = None
     databases: tuple[DatabaseLoad, ...]
 
 
@@ -92,6 +96,9 @@ def register(commands: Commands) -> None:
     parser.add_argument("--users", type=int, default=20, help="whose they are (default 20)")
     parser.add_argument("--words", action="store_true", help="search by words, without vectors")
     parser.add_argument("--database", choices=sorted(_DATABASES), default="both")
+    parser.add_argument("--workers", type=int, default=1, help="processes of the service")
+    parser.add_argument("--runs", type=int, default=1, help="how often; medians are shown")
+    parser.add_argument("--peer", choices=["chroma"], help="also a server that one would build")
     parser.add_argument("--kill", action="store_true", help="kill the server meanwhile")
     parser.add_argument("--kills", type=int, default=_KILLS, help="how often (default 5)")
     add_json(parser)
@@ -109,8 +116,16 @@ def run(given: argparse.Namespace) -> None:
         users=given.users,
         kills=given.kills if given.kill else 0,
         by_words=given.words,
+        workers=given.workers,
     )
-    report = measure(load, _DATABASES[given.database], shows_progress=not given.as_json)
+    if given.peer:
+        environments.install(["stores"], say)
+    names = _DATABASES[given.database]
+    reports = [
+        measure(load, names, with_peer=bool(given.peer), shows_progress=not given.as_json)
+        for _ in range(given.runs)
+    ]
+    report = middle(reports)
     answer(given.as_json, report, _table)
     for one in report.databases:
         for problem in one.problems:
@@ -119,10 +134,54 @@ def run(given: argparse.Namespace) -> None:
         sys.exit(1)
 
 
-def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> LoadReport:
+def middle(reports: Sequence[LoadReport]) -> LoadReport:
+    """Medians of the rates and times of several runs; sums of what must not happen."""
+
+    def of(some: Sequence[DatabaseLoad]) -> DatabaseLoad:
+        def times(kind: str) -> Times:
+            each: list[Times] = [getattr(one, kind) for one in some]
+            return Times(
+                requests=sum(one.requests for one in each),
+                p50_ms=median(one.p50_ms for one in each),
+                p95_ms=median(one.p95_ms for one in each),
+                p99_ms=median(one.p99_ms for one in each),
+            )
+
+        return DatabaseLoad(
+            database=some[0].database,
+            requests_per_second=median(one.requests_per_second for one in some),
+            server_ms=median(one.server_ms for one in some),
+            server_cores=median(one.server_cores for one in some),
+            search=times("search"),
+            add=times("add"),
+            errors=sum(one.errors for one in some),
+            cut_off=sum(one.cut_off for one in some),
+            acknowledged=sum(one.acknowledged for one in some),
+            stored=sum(one.stored for one in some),
+            lost=sum(one.lost for one in some),
+            back_after_seconds=tuple(s for one in some for s in one.back_after_seconds),
+            clients_core=median(one.clients_core for one in some),
+            problems=tuple(problem for one in some for problem in one.problems),
+        )
+
+    if len(reports) == 1:
+        return reports[0]
+    bounds = [one.bound for one in reports if one.bound is not None]
+    peers = [one.peer for one in reports if one.peer is not None]
+    return replace(
+        reports[0],
+        bound=of(bounds) if bounds else None,
+        peer=of(peers) if peers else None,
+        databases=tuple(map(of, zip(*(one.databases for one in reports), strict=True))),
+    )
+
+
+def measure(
+    load: Load, databases: Sequence[str], *, shows_progress: bool, with_peer: bool = False
+) -> LoadReport:
     """Put the same load on each database, one after the other."""
     machine = this_machine()
-    found, bound = [], None
+    found, bound, peer = [], None, None
     with progress_bars(wanted=shows_progress) as bar:
         for name in databases:
             with new_store(name) as url:
@@ -130,6 +189,9 @@ def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> Lo
                 if bound is None and not load.kills and not load.by_words:
                     bar(f"{BOUND}: under load")(0, 1)
                     bound = judged(BOUND, run_bound(url, load, plan))
+                    if with_peer:
+                        bar(f"{PEER}: under load")(0, 1)
+                        peer = judged(PEER, run_peer(url, load, plan))
                 bar(f"{name}: under load")(0, 1)
                 found.append(judged(name, run_course(url, load, plan)))
     return LoadReport(
@@ -140,6 +202,7 @@ def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> Lo
         users=load.users,
         add_percent=load.add_percent,
         bound=bound,
+        peer=peer,
         databases=tuple(found),
     )
 
@@ -219,9 +282,10 @@ def _times(course: Course, kind: Kind) -> Times:
 
 
 def _table(report: LoadReport) -> TableListing:
-    shown = [*([report.bound] if report.bound else ()), *report.databases]
+    beside = [one for one in (report.bound, report.peer) if one is not None]
+    shown = [*beside, *report.databases]
     names = [one.database for one in shown]
-    not_looked = [""] * (len(shown) - len(report.databases))
+    not_looked = [""] * len(beside)
     rows = [
         ["requests per second", *(f"{one.requests_per_second:.0f}" for one in shown)],
         ["server: of a core per request", *(f"{one.server_ms:.1f} ms" for one in shown)],

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import uvicorn
 
+from bench.loading.listening import Listening
 from bench.loading.requests import Kind
 from ricordo.providers.local_embedder import SHIPPED_WIDTH, LocalEmbedder
 from ricordo.wiring import open_memory
@@ -138,13 +139,6 @@ class Server:
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
-
-
-class Listening(uvicorn.Server):
-    async def startup(self, sockets: list[Any] | None = None) -> None:
-        await super().startup(sockets)
-        port = self.servers[0].sockets[0].getsockname()[1]
-        print(json.dumps({"listening": f"http://127.0.0.1:{port}"}), flush=True)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ import psutil
 from tests.support.served import COMMAND, ServedStore, served
 
 from bench.loading.requests import Added, Kind, Outcome, Plan
+from bench.peers.environments import python_of
 from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
 from ricordo_bench.stores import InventedTexts
@@ -42,6 +44,7 @@ class Load:
     users: int
     kills: int
     by_words: bool
+    workers: int = 1
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -51,7 +54,8 @@ class Load:
     @property
     def environment(self) -> dict[str, str]:
         """The same for another process."""
-        return {f"RICORDO_{name.upper()}": value for name, value in self.settings.items()}
+        named = {f"RICORDO_{name.upper()}": value for name, value in self.settings.items()}
+        return {**named, "RICORDO_WORKERS": str(self.workers)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +126,43 @@ def run_course(url: str, load: Load, plan: Plan) -> Course:
 
 def run_bound(url: str, load: Load, plan: Plan) -> Course:
     """The same load on the least server that could answer it, with the texts of a filled store."""
-    command = [sys.executable, "-m", "bench.loading.bound", url]
-    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+    return _run_other([sys.executable, "-m", "bench.loading.bound", url], load, plan)
+
+
+def run_peer(url: str, load: Load, plan: Plan) -> Course:
+    """The same load on a chromadb server, with the texts of a filled store."""
+    with tempfile.TemporaryDirectory(prefix="ricordo-peer-") as folder:
+        texts = Path(folder) / "texts.json"
+        texts.write_text(json.dumps(_texts(url, plan)), encoding="utf-8")
+        command = [python_of("stores"), "-m", "bench.loading.chroma", folder, str(texts)]
+        return _run_other(command, load, plan)
+
+
+def _texts(url: str, plan: Plan) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    with open_memory(url, run_jobs=False, embedding_provider="none") as memory:
+        for user in plan.users:
+            cursor = None
+            while True:
+                page = memory.user(user).list(limit=1_000, cursor=cursor)
+                found.setdefault(user, []).extend(item.content for item in page)
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+    return found
+
+
+def _run_other(command: Sequence[str], load: Load, plan: Plan) -> Course:
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), str(_ROOT / "src")])}
+    with subprocess.Popen(
+        command, cwd=_ROOT, env=paths, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
-            address = json.loads(process.stdout.readline())["listening"]
+            line = process.stdout.readline()
+            if not line:
+                raise SystemExit(f"{command[2]} did not start; its own words are above")
+            address = json.loads(line)["listening"]
             _search_once(address, plan)
             before = _cpu_seconds(process.pid)
             with _clients(address, plan) as clients:
@@ -138,8 +174,10 @@ def run_bound(url: str, load: Load, plan: Plan) -> Course:
 
 
 def _cpu_seconds(pid: int) -> float:
-    used = psutil.Process(pid).cpu_times()
-    return used.user + used.system
+    """Of a process and the workers that it has."""
+    process = psutil.Process(pid)
+    used = [one.cpu_times() for one in (process, *process.children(recursive=True))]
+    return sum(one.user + one.system for one in used)
 
 
 def _search_once(url: str, plan: Plan) -> None:

@@ -40,6 +40,13 @@ class Chroma:
         )
         return list(found["ids"][0])
 
+    def hits(self, user: str, vector: Vectors, limit: int) -> list[tuple[str, str, float]]:
+        """The id, the text and the distance of the best."""
+        found = self._collections[user].query(
+            query_embeddings=vector[None, :], n_results=limit, include=["documents", "distances"]
+        )
+        return list(zip(found["ids"][0], found["documents"][0], found["distances"][0], strict=True))
+
     def close(self) -> None:
         self._client.close()
 
