@@ -16,7 +16,7 @@ from ricordo.storage.migration import CHAIN, HEAD, upgrade, version_of
 from ricordo.storage.postgres import security
 from ricordo.storage.postgres.search import PostgresSearch
 from ricordo.storage.sqlite.backend import TYPICAL
-from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, metadata
+from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, UNUSUAL, metadata
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.sharing import link_of_old
@@ -159,6 +159,19 @@ def test_statistics_name_real_indexes(sqlite_url: str, open_store: Callable[...,
 EVERYDAY = {
     "items WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 9": "ix_items_created",
     "items WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT 9": "ix_items_updated",
+    "history WHERE user_id = ? AND new_ref = 1 AND new_ref <> item_id": "ix_history_new_ref",
+    "history WHERE user_id = ? AND old_ref = 1 AND old_ref <> item_id": "ix_history_old_ref",
+    "items WHERE user_id = ? AND importance <> 2 AND importance > 2"
+    " ORDER BY importance DESC, id DESC LIMIT 9": "ix_items_importance",
+    "items WHERE user_id = ? AND confidence <> 90 AND confidence < 90"
+    " ORDER BY confidence, id LIMIT 9": "ix_items_confidence",
+    "items WHERE user_id = ? AND access_count <> 0 AND access_count > 0"
+    " ORDER BY access_count DESC, id DESC LIMIT 9": "ix_items_access_count",
+    "items WHERE user_id = ? AND last_accessed_at IS NOT NULL"
+    " ORDER BY last_accessed_at DESC, id DESC LIMIT 9": "ix_items_last_accessed_at",
+    "items WHERE user_id = ? AND expires_at IS NOT NULL ORDER BY expires_at, id LIMIT 9": (
+        "ix_items_expires"
+    ),
     "items WHERE user_id = ? AND status = 'active' AND theme = 'a' AND content_hash = 'b'": (
         "uq_items_text"
     ),
@@ -225,6 +238,8 @@ def test_links_of_an_earlier_release_stay(
         connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN observed_by")
         connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN ended_at")
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
+        for index in (*(f"items_{one}" for one in UNUSUAL), "history_new_ref", "history_old_ref"):
+            connection.exec_driver_sql(f"DROP INDEX ix_{index}")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
     engine.dispose()
     with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:
@@ -248,6 +263,8 @@ def test_long_turns_of_an_earlier_release_are_cut_into_pieces(
         connection.exec_driver_sql("DELETE FROM turn_index WHERE id NOT IN (SELECT id FROM turns)")
         connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN ended_at")
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
+        for index in (*(f"items_{one}" for one in UNUSUAL), "history_new_ref", "history_old_ref"):
+            connection.exec_driver_sql(f"DROP INDEX ix_{index}")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()
     with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:

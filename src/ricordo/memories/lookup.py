@@ -8,13 +8,14 @@ import sqlalchemy as sa
 
 from ricordo.errors import MemoryNotFound
 from ricordo.model.embedding import EmbeddingState
-from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.filters import ItemFilter, Sort, SortColumn
 from ricordo.model.item import Change, Item, Theme
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Status, VectorState
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.history import history_of
 from ricordo.storage.items import (
+    Stretch,
     count_by_theme,
     default_name,
     find_item,
@@ -82,8 +83,23 @@ def read_page(
         InvalidCursor: the cursor is from a list in another order.
     """
     where = matching(audience, wanted, reading.now)
-    page = page_of_items(reading.connection, where, sort, limit, cursor)
+    levels = _themes(reading, audience, wanted, sort) if sort.column is SortColumn.THEME else ()
+    page = page_of_items(reading.connection, where, sort, limit, cursor, levels)
     return Page(tuple(_shown(audience, item) for item in page), page.next_cursor)
+
+
+def _themes(
+    reading: ReadTransaction, audience: Audience, wanted: ItemFilter, sort: Sort
+) -> list[Stretch]:
+    """The memories of each theme, where all are the viewer's own; otherwise nothing."""
+    if audience.viewer is None or audience.has_links or audience.sees_global:
+        return []
+    known = themes_of(reading.connection, audience.viewer)
+    slugs = known if wanted.theme is None else known.keys() & set(wanted.theme)
+    return [
+        (matching(audience, replace(wanted, theme=(slug,)), reading.now), None)
+        for slug in sorted(slugs, reverse=sort.descending)
+    ]
 
 
 def read_history(

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import WriteTransaction
@@ -251,5 +250,5 @@ def _batches(names: Collection[EntryName]) -> Iterator[Condition]:
 
 
 def _listed(numbers: Sequence[int]) -> sa.BindParameter[Any]:
-    kind = sa.JSON().with_variant(postgresql.ARRAY(sa.BigInteger()), "postgresql")
+    kind = sa.JSON().with_variant(sa.ARRAY(sa.BigInteger()), "postgresql")
     return sa.bindparam(None, list(numbers), type_=kind, unique=True)

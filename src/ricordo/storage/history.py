@@ -24,6 +24,9 @@ _changes_of: Final = PreparedStatement(
 _revision: Final = PreparedStatement(
     sa.select(users.c.revision).where(users.c.user_id == sa.bindparam("user_id", type_=Words))
 )
+# As the partial indexes have it; what was added refers to itself.
+_REFERS_ON: Final = history.c.new_ref != history.c.item_id
+_REFERS_BACK: Final = history.c.old_ref != history.c.item_id
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
 
@@ -122,6 +125,7 @@ def replaced_by(connection: sa.Connection, user_id: str, new_id: int) -> list[in
         .where(
             history.c.user_id == user_id,
             history.c.new_ref == new_id,
+            _REFERS_ON,
             history.c.event.in_(REPLACEMENTS),
         )
         .order_by(history.c.revision.desc())
@@ -144,7 +148,7 @@ def formers_of(connection: sa.Connection, user_id: str, item_id: int, limit: int
     """The memories that this one superseded, and its former texts, the latest first."""
     theirs = history.c.user_id == user_id
     replaced = sa.select(history.c.item_id.label("former"), history.c.revision).where(
-        theirs, history.c.new_ref == item_id, history.c.event.in_(REPLACEMENTS)
+        theirs, history.c.new_ref == item_id, _REFERS_ON, history.c.event.in_(REPLACEMENTS)
     )
     updated = sa.select(history.c.old_ref, history.c.revision).where(
         theirs,
@@ -163,6 +167,7 @@ def update_that_kept(connection: sa.Connection, user_id: str, version_id: int) -
     wanted = sa.select(*_COLUMNS).where(
         history.c.user_id == user_id,
         history.c.old_ref == version_id,
+        _REFERS_BACK,
         history.c.event == Event.UPDATE.value,
     )
     row = connection.execute(wanted).mappings().first()
@@ -192,11 +197,12 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
     replaced = sa.and_(
         history.c.user_id == user_id,
         history.c.old_ref.in_(item_ids),
+        _REFERS_BACK,
         history.c.event == Event.UPDATE.value,
     )
     connection.execute(sa.update(history).where(replaced).values(before=None))
     # The reason for replacing another memory by one of these may quote them.
-    replacing = sa.and_(history.c.user_id == user_id, history.c.new_ref.in_(item_ids))
+    replacing = sa.and_(history.c.user_id == user_id, history.c.new_ref.in_(item_ids), _REFERS_ON)
     connection.execute(sa.update(history).where(replacing).values(reason=None))
 
 

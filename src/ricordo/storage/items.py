@@ -38,6 +38,7 @@ from ricordo.storage.sql import (
 from ricordo.storage.tables import (
     ITEMS,
     REPLACEMENTS,
+    USUAL,
     history,
     item_index,
     items,
@@ -65,6 +66,9 @@ _INDEXED_SORTS: Final = (SortColumn.ID, SortColumn.CREATED_AT, SortColumn.UPDATE
 _NULLABLE_SORTS: Final = frozenset(
     column for column in SortColumn if items.c[column.value].nullable
 )
+
+Stretch = tuple[Condition, sa.Column[Any] | None]
+"""Rows that are in the order of a column, or all have the same value there."""
 
 _MAX_SMALL: Final = 2**31 - 1
 _SMALLEST_STEP: Final = timedelta(microseconds=1)
@@ -299,9 +303,15 @@ def foremost_items(connection: sa.Connection, where: Condition, limit: int) -> l
 
 
 def page_of_items(
-    connection: sa.Connection, where: Condition, sort: Sort, limit: int, cursor: str | None
+    connection: sa.Connection,
+    where: Condition,
+    sort: Sort,
+    limit: int,
+    cursor: str | None,
+    levels: Sequence[Stretch] = (),
 ) -> Page[Item]:
-    """A page of memories in the given order.
+    """A page of memories in the given order. ``levels`` divide what is looked for by the values of
+    its column, where these are known; only as many are read as fill the page.
 
     Raises:
         InvalidCursor: the cursor is from a list in another order.
@@ -309,12 +319,17 @@ def page_of_items(
     if cursor is not None:
         where = sa.and_(where, _after(sort, cursor))
     if sort.column in _INDEXED_SORTS:
-        whole = connection.execute(_ordered(_select, where, sort, limit + 1)).mappings()
+        column = items.c[sort.column.value]
+        whole = connection.execute(_ordered(_select, where, column, sort, limit + 1)).mappings()
         found = [item_from_row(row) for row in whole]
     else:
         # Sort only the ordering columns, not whole rows.
-        rows = connection.execute(_ordered(_select_place, where, sort, limit + 1))
-        places = [(row.user_id, row.id) for row in rows]
+        places: list[tuple[str, int]] = []
+        for stretch, ordered_by in levels or _stretches(sort):
+            missing = limit + 1 - len(places)
+            if missing:
+                wanted = _ordered(_select_place, where & stretch, ordered_by, sort, missing)
+                places += [(row.user_id, row.id) for row in connection.execute(wanted)]
         by_id = items_by_id(connection, places)
         found = [by_id[item_id] for _, item_id in places]
     shown = tuple(found[:limit])
@@ -326,13 +341,32 @@ def page_of_items(
     return Page(shown, encode_cursor(_cursor_kind(sort), [reached, shown[-1].id]))
 
 
-def _ordered(columns: sa.Select[Any], where: Condition, sort: Sort, limit: int) -> sa.Select[Any]:
-    column = items.c[sort.column.value]
-    directed = [column, items.c.id] if sort.column is not SortColumn.ID else [items.c.id]
+def _ordered(
+    columns: sa.Select[Any],
+    where: Condition,
+    column: sa.Column[Any] | None,
+    sort: Sort,
+    limit: int,
+) -> sa.Select[Any]:
+    directed = [items.c.id] if column is None or column is items.c.id else [column, items.c.id]
     order = [entry.desc() if sort.descending else entry.asc() for entry in directed]
-    if sort.column in _NULLABLE_SORTS:
-        order.insert(0, column.is_(None).asc())
     return columns.where(where).order_by(*order).limit(limit)
+
+
+def _stretches(sort: Sort) -> Sequence[Stretch]:
+    """Parts that follow each other in an order, each of which is in the order of an index."""
+    column = items.c[sort.column.value]
+    if sort.column in _NULLABLE_SORTS:
+        return (column.is_not(None), column), (column.is_(None), None)
+    if column.name not in USUAL:
+        return ((sa.true(), column),)
+    usual: sa.ColumnElement[Any] = sa.literal_column(str(USUAL[column.name]))
+    parts: Sequence[Stretch] = (
+        (sa.and_(column != usual, column < usual), column),
+        (column == usual, None),
+        (sa.and_(column != usual, column > usual), column),
+    )
+    return parts[::-1] if sort.descending else parts
 
 
 def item_from_row(row: Mapping[Any, Any]) -> Item:

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -26,12 +25,9 @@ E = TypeVar("E", bound=StrEnum)
 
 _DAMAGED: Final = "a stored value cannot be read: the database is damaged; restore a backup"
 _PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes first
-Words: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+Words: Final = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
 """Text that compares and sorts by code point on both databases."""
 
-Json: Final = sa.JSON(none_as_null=True).with_variant(
-    postgresql.JSONB(none_as_null=True), "postgresql"
-)
 # Not sa.Boolean: SQLAlchemy writes "… = 1" for it on SQLite, which defeats indexes.
 _TRUTH = sa.types.NullType()
 _moment_text = lru_cache(maxsize=64)(format_moment)  # a write has its own time in many places
@@ -95,6 +91,20 @@ class Moment(sa.types.TypeDecorator[datetime]):
         if dialect.name == "sqlite":
             return stored_moment(value)
         return value.astimezone(UTC)  # type: ignore[no-any-return]
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """``jsonb`` on PostgreSQL, text on SQLite."""
+
+    impl = sa.JSON(none_as_null=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(sa.JSON(none_as_null=True))
+        from sqlalchemy.dialects.postgresql import JSONB  # takes as long to load as all our tables
+
+        return dialect.type_descriptor(JSONB(none_as_null=True))
 
 
 class _PgVector(sa.types.UserDefinedType[Any]):
@@ -210,7 +220,7 @@ compiled_as(vector_bytes, sqlite="{0}", postgresql="vector_send({0})")
 
 def bound_list(name: str, member: sa.types.TypeEngine[Any] = Words) -> sa.BindParameter[Any]:
     """A parameter that takes a whole list of texts (or of ``member``)."""
-    return sa.bindparam(name, type_=sa.JSON().with_variant(postgresql.ARRAY(member), "postgresql"))
+    return sa.bindparam(name, type_=sa.JSON().with_variant(sa.ARRAY(member), "postgresql"))
 
 
 def with_values(condition: Condition, values: Mapping[str, Any]) -> Condition:
@@ -312,7 +322,7 @@ def upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
         f" VALUES ({', '.join(f':{name}' for name in names)})"
         f" ON CONFLICT ({', '.join(key)}) {action}"
     )
-    typed = [column for column in table.columns if isinstance(column.type, Moment | sa.JSON)]
+    typed = [column for column in table.columns if isinstance(column.type, Moment | Json | sa.JSON)]
     return PreparedStatement(
         statement.bindparams(*(sa.bindparam(column.name, type_=column.type) for column in typed))
     )
@@ -357,7 +367,7 @@ def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Conv
     if dialect.name == "sqlite":  # faster than SQLAlchemy for what every write has
         if isinstance(kind, Moment):
             return _moment_text
-        if isinstance(kind, sa.JSON):
+        if isinstance(kind, Json | sa.JSON):
             return _json_text
     return kind.dialect_impl(dialect).bind_processor(dialect)
 

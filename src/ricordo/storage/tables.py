@@ -64,10 +64,16 @@ def _optional(kind: Any, *names: str) -> list[sa.Column[Any]]:
 
 
 def _partial_index(name: str, where: str, *columns: Any, unique: bool = False) -> sa.Index:
-    condition = sa.text(where)
-    return sa.Index(
-        name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition
-    )
+    return sa.Index(name, *columns, unique=unique, sqlite_where=sa.text(where))
+
+
+@sa.event.listens_for(metadata, "before_create")
+def _partial_on_postgres(_metadata: Any, connection: sa.Connection, **_: Any) -> None:
+    """Named with the indexes, this option would load the dialect of PostgreSQL on SQLite, too."""
+    if connection.dialect.name == "postgresql":
+        for index in (index for table in metadata.tables.values() for index in table.indexes):
+            where = index.dialect_options["sqlite"]["where"]
+            index.dialect_options["postgresql"]["where"] = where
 
 
 def without_user(table: sa.Table) -> list[sa.Column[Any]]:
@@ -290,6 +296,14 @@ themes: Final = _table(
     _one_of("context", ContextPolicy),
 )
 
+USUAL: Final = {"importance": 2, "confidence": 90, "access_count": 0}
+"""The values of most memories, by column."""
+
+UNUSUAL: Final = {
+    **{column: f"{column} <> {value}" for column, value in USUAL.items()},
+    "last_accessed_at": "last_accessed_at IS NOT NULL",
+}
+
 items: Final = _table(
     "items",
     *_key(Words, "user_id"),
@@ -335,6 +349,11 @@ items: Final = _table(
         "uq_items_key", f'{_ACTIVE} AND "key" IS NOT NULL', "user_id", "key", "theme", unique=True
     ),
     _partial_index("ix_items_expires", "expires_at IS NOT NULL", "user_id", "expires_at"),
+    # For lists in these orders, of what has not the usual value: most writes pay nothing for them.
+    *(
+        _partial_index(f"ix_items_{column}", condition, "user_id", column, "id")
+        for column, condition in UNUSUAL.items()
+    ),
     _partial_index("ix_items_purge", "purge_at IS NOT NULL", "user_id", "purge_at"),
     # Finds the memories that refer to a message, or to the time of one.
     _partial_index(
@@ -372,6 +391,9 @@ history: Final = _table(
     *_optional(Json, "before"),
     _one_of("event", Event),
     sa.Index("ix_history_item", "user_id", "item_id", "revision"),
+    # Finds what took the place of a memory, or kept its former text.
+    _partial_index("ix_history_new_ref", "new_ref <> item_id", "user_id", "new_ref", "revision"),
+    _partial_index("ix_history_old_ref", "old_ref <> item_id", "user_id", "old_ref", "revision"),
     _partial_index("ix_history_other_user", "other_user IS NOT NULL", "other_user"),
 )
 
