@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from ricordo import limits
 from ricordo.access.keys import KeyRing
-from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
+from ricordo.errors import InvalidValue, RicordoError, StorageError, UserNotFound, in_log
 from ricordo.files.home import FilesErasure
-from ricordo.files.mirror import MirrorFollower
 from ricordo.index.rebuild import bring_up_to_date, rebuild
-from ricordo.jobs.runner import Background, JobRunner
 from ricordo.memories import erasure, lookup
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
@@ -27,21 +25,25 @@ from ricordo.model.scope import ApiKey, CreatedKey, Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
 from ricordo.operations import store as describe
 from ricordo.operations.operation import Operation
-from ricordo.providers.chat import test_model
 from ricordo.settings import Settings
-from ricordo.storage.activity import counters_of, daily_of
+from ricordo.storage.activity import count_active, counters_of, daily_of
 from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
-from ricordo.transfer import backup, exports, imports
-from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import Parts
+
+if TYPE_CHECKING:
+    from ricordo.jobs.runner import JobRunner
+    from ricordo.transfer.exports import Progress
 
 _log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _no_progress(_done: int, _total: int) -> None: ...
 
 
 def _implements(
@@ -64,21 +66,18 @@ class Memory:
         self,
         parts: Parts,
         settings: Settings,
-        runner: JobRunner,
-        background: Background,
-        follower: MirrorFollower,
         clean_up: Any = None,
     ) -> None:
         self.parts = parts
         self.database = parts.database
         self.recall = parts.recall
-        self.formation = parts.formation
         self.settings = settings
-        self.runner = runner
         self._keys = KeyRing(StoredKeys(parts.database), parts.database.clock)
-        self._background = background
-        self._follower = follower
         self._clean_up = clean_up
+
+    @property
+    def runner(self) -> "JobRunner":
+        return self.parts.work.runner
 
     def user(
         self,
@@ -146,33 +145,42 @@ class Memory:
 
     @_implements(describe.export_lines)
     def export_lines(self) -> Iterator[str]:
+        from ricordo.transfer import exports
+
         return exports.export_lines(self.database, None)
 
     @_implements(describe.export)
     def export(self, path: Path) -> int:
+        from ricordo.transfer import exports
+
         return exports.export_file(self.database, None, path)
 
     @_implements(describe.import_file)
-    def import_file(self, path: Path, progress: Progress | None) -> ImportReport:
+    def import_file(self, path: Path, progress: "Progress | None") -> ImportReport:
+        from ricordo.transfer import imports
+
         return imports.import_store(
-            self.database, self.parts.open_file, path, progress or no_progress
+            self.database, self.parts.open_file, path, progress or _no_progress
         )
 
     @_implements(describe.backup)
     def backup(self, path: Path, force: bool) -> BackupReport:
+        from ricordo.transfer import backup
+
         return backup.make_backup(self.database, path, self.parts.open_file, force=force)
 
     @_implements(describe.reindex)
-    def reindex(self, everything: bool, progress: Progress | None) -> int:
+    def reindex(self, everything: bool, progress: "Progress | None") -> int:
         if everything:
             rebuild(self.database)
-        return bring_up_to_date(self.database, progress or no_progress)
+        return bring_up_to_date(self.database, progress or _no_progress)
 
     # -- activity --------------------------------------------------------------------------
 
     @_implements(describe.counters)
     def counters(self, days: int | None) -> Counters:
-        return counters_of(self.database, None, days)
+        with self.database.read_all() as view:
+            return counters_of(view, None, days, count_active(view))
 
     @_implements(describe.daily)
     def daily(self, days: int) -> tuple[DayActivity, ...]:
@@ -180,9 +188,12 @@ class Memory:
 
     @_implements(describe.test_model)
     def test_model(self) -> ModelReport:
-        if self.formation.model is None:
+        from ricordo.providers.chat import test_model
+
+        model = self.parts.formation.model
+        if model is None:
             raise InvalidValue("setting model_provider", "no language model is set")
-        return test_model(self.formation.model.plain)
+        return test_model(model.plain)
 
     # -- jobs ------------------------------------------------------------------------------
 
@@ -242,14 +253,24 @@ class Memory:
 
         Closing twice is harmless.
         """
-        self._background.stop()
-        self._follower.close()
+        if self.parts.made("work"):
+            self.parts.work.background.stop()
+        if self.parts.made("work") or self._is_mirrored():
+            self.parts.work.follower.close()
         self._write_counts()
         self.recall.embedders.close()
-        self.formation.close()
+        if self.parts.made("formation"):
+            self.parts.formation.close()
         self.database.backend.close()
         if self._clean_up is not None:
             self._clean_up()
+
+    def _is_mirrored(self) -> bool:
+        """False where there is no mirror to write, for which much would have to be loaded."""
+        try:
+            return self.parts.files is not None and any(self.parts.files.mirrored())
+        except (RicordoError, OSError):
+            return True  # whoever follows them says what is wrong
 
     def _write_counts(self) -> None:
         try:

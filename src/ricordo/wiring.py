@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from ricordo.access.policy_file import PolicyFile
 from ricordo.clock import Clock, system_clock
-from ricordo.conversation.service import ConversationService
-from ricordo.conversation.summaries import ConversationPolicy
 from ricordo.errors import (
     InvalidValue,
     StorageUnavailable,
@@ -24,26 +22,15 @@ from ricordo.errors import (
     without_password,
 )
 from ricordo.files.folder import FilesFolder
-from ricordo.files.mirror import MirrorFollower
-from ricordo.files.profile import ProfileFiles
-from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.sensitive import SENSITIVE_FIELDS
-from ricordo.formation.service import Formation
 from ricordo.index.embedders import Embedders
 from ricordo.index.rebuild import note_versions
-from ricordo.jobs.broker import BrokerWaker
-from ricordo.jobs.handlers import standard_handlers
-from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.runner import Background, JobRunner, ThreadRunner
+from ricordo.memories.theme_counts import ThemeCounts
 from ricordo.memory import Memory
-from ricordo.metering import MeteredModel
 from ricordo.model import checks
 from ricordo.model.reports import BackupReport, RestoreReport
 from ricordo.model.scope import Policy
-from ricordo.prompt.service import PromptPolicy, PromptService
-from ricordo.providers.chat import ChatModel
-from ricordo.providers.chat_model import ModelChoice
+from ricordo.providers.checked_files import checked_files
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import EmbedderRegistry, EmbeddingChoice, detect_llamacpp
 from ricordo.providers.encryption import SecretBox
@@ -57,12 +44,20 @@ from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import ConnectionPlan, DatabaseKey, Use
 from ricordo.text.analyser import Analyser
 from ricordo.text.tokens import TokenCounter, estimate_tokens
-from ricordo.transfer import backup, restore
-from ricordo.transfer.drafts import FileOpener
 from ricordo.upkeep.schedule import UpkeepPolicy
-from ricordo.upkeep.service import Upkeep
-from ricordo.user_memory.base import Parts
+from ricordo.user_memory.base import Parts, Work
 from ricordo.user_memory.maintenance import mirror_of
+
+if TYPE_CHECKING:  # loaded when they are first used: they take longer than a search
+    from ricordo.conversation.service import ConversationService
+    from ricordo.conversation.summaries import ConversationPolicy
+    from ricordo.files.profile import ProfileFiles
+    from ricordo.formation.service import Formation
+    from ricordo.jobs.runner import Background, JobRunner
+    from ricordo.metering import MeteredModel
+    from ricordo.prompt.service import PromptPolicy, PromptService
+    from ricordo.transfer.drafts import FileOpener
+    from ricordo.upkeep.service import Upkeep
 
 ENVIRONMENT_PREFIX: Final = "RICORDO_"
 
@@ -110,7 +105,7 @@ def open_database(
     return _database(backend, settings, clock), clean_up
 
 
-def file_opener(settings: Settings, clock: Clock = system_clock) -> FileOpener:
+def file_opener(settings: Settings, clock: Clock = system_clock) -> "FileOpener":
     """What opens SQLite files beside the store, with the same key if it has one."""
 
     def open_file(path: Path, use: Use) -> Database:
@@ -232,6 +227,8 @@ def formation_policy(settings: Settings) -> FormationPolicy:
         UnknownField: a sensitive field that there is not.
         InvalidValue: two settings that contradict each other.
     """
+    from ricordo.formation.sensitive import SENSITIVE_FIELDS
+
     named = frozenset(name.strip() for name in settings.sensitive_fields.split(",") if name.strip())
     unknown = named - set(SENSITIVE_FIELDS)
     if unknown:
@@ -264,12 +261,14 @@ def upkeep_policy(settings: Settings) -> UpkeepPolicy:
     )
 
 
-def prompt_policy(settings: Settings, token_counter: TokenCounter) -> PromptPolicy:
+def prompt_policy(settings: Settings, token_counter: TokenCounter) -> "PromptPolicy":
     """How prompts are built.
 
     Raises:
         InvalidValue: a time zone that the system does not know.
     """
+    from ricordo.prompt.service import PromptPolicy
+
     return PromptPolicy(
         zone=_zone(settings.timezone),
         count=token_counter,
@@ -279,7 +278,7 @@ def prompt_policy(settings: Settings, token_counter: TokenCounter) -> PromptPoli
     )
 
 
-def conversation_policy(settings: Settings) -> ConversationPolicy:
+def conversation_policy(settings: Settings) -> "ConversationPolicy":
     """How much of a conversation is shown.
 
     Raises:
@@ -287,6 +286,8 @@ def conversation_policy(settings: Settings) -> ConversationPolicy:
     """
     if settings.window_kept_turns >= settings.window_turns:
         raise InvalidValue("setting window_kept_turns", "must be less than window_turns")
+    from ricordo.conversation.summaries import ConversationPolicy
+
     return ConversationPolicy(
         window_turns=settings.window_turns,
         kept_turns=settings.window_kept_turns,
@@ -309,7 +310,7 @@ def _zone(name: str) -> tzinfo:
 _SECRET_FILE: Final = "secret.key"  # noqa: S105 - the name of a file
 
 
-def language_model(database: Database, settings: Settings) -> MeteredModel | None:
+def language_model(database: Database, settings: Settings) -> "MeteredModel | None":
     """The language model that the operator has set, if any."""
     if settings.model_provider is None:
         unused = {
@@ -321,6 +322,10 @@ def language_model(database: Database, settings: Settings) -> MeteredModel | Non
             if value is not None:
                 raise InvalidValue(f"setting {name}", "needs model_provider, too")
         return None
+    from ricordo.metering import MeteredModel
+    from ricordo.providers.chat import ChatModel
+    from ricordo.providers.chat_model import ModelChoice
+
     key = settings.model_api_key
     try:
         choice = ModelChoice.parse(
@@ -427,6 +432,7 @@ def _assemble(
     clean_up: Callable[[], None],
 ) -> Memory:
     access = PolicyFile(settings.policy_file)
+    checked_files.remember_in(settings.home.expanduser())
     recall = Recall.of(
         database,
         embedders(database, settings, embedder),
@@ -443,48 +449,113 @@ def _assemble(
         link_min=settings.link_min,
         relations_per_memory=settings.relations_per_memory,
     )
-    formation = Formation(
-        database, recall, formation_policy(settings), language_model(database, settings)
-    )
-    queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
-    upkeep = Upkeep(database, recall, formation, upkeep_policy(settings), settings.link_min)
-    conversation = ConversationService(database, conversation_policy(settings), formation)
-    handlers = standard_handlers(database, recall, formation, upkeep, conversation)
-    files = files_folder(settings)
-    prompts = prompt_policy(settings, token_counter)
-    prompting = PromptService(database, recall, conversation, PromptFiles(files), access, prompts)
-    profile_files = ProfileFiles(files, formation)
-    parts = Parts(
-        database,
-        recall,
-        formation,
-        upkeep,
-        conversation,
-        files,
-        prompting,
-        profile_files,
-        access,
-        file_opener(settings, database.clock),
-    )
-    follower = MirrorFollower(files, partial(mirror_of, parts), profile_files.follow)
-
-    def between() -> None:
-        recall.accesses.flush()
-        upkeep.ensure_planned()
-        follower.follow_all()
-
-    runner = JobRunner(queue, handlers, settings.job_run_seconds, between)
-    background = _background(runner, settings)
+    parts = _Parts(database, recall, access, settings, token_counter)
+    if settings.model_fields_set & _CHECKED_LATER:
+        _ = parts.upkeep, parts.prompting
     if settings.run_jobs:
-        database.on_job_queued = background.wake
-        background.start()
-    return Memory(parts, settings, runner, background, follower, clean_up)
+        database.on_job_queued = parts.work.background.wake
+        parts.work.background.start()
+    return Memory(parts, settings, clean_up)
 
 
-def _background(runner: JobRunner, settings: Settings) -> Background:
+_CHECKED_LATER: Final = {
+    *("sensitive_fields", "judge_min", "redundant_min"),
+    *("model_provider", "model_name", "model_base_url", "model_api_key"),
+    *("window_turns", "window_kept_turns", "timezone"),
+}
+"""Settings that are checked by what they are for; where they are given, that is made at once."""
+
+
+class _Parts(Parts):
+    def __init__(
+        self,
+        database: Database,
+        recall: Recall,
+        access: PolicyFile,
+        settings: Settings,
+        token_counter: TokenCounter,
+    ) -> None:
+        self.database = database
+        self.recall = recall
+        self.files = files_folder(settings)
+        self.access = access
+        self.open_file = file_opener(settings, database.clock)
+        self.theme_counts = ThemeCounts()
+        self._settings = settings
+        self._token_counter = token_counter
+
+    def make_formation(self) -> "Formation":
+        from ricordo.formation.service import Formation
+
+        policy, model = (
+            formation_policy(self._settings),
+            language_model(self.database, self._settings),
+        )
+        return Formation(self.database, self.recall, policy, model)
+
+    def make_upkeep(self) -> "Upkeep":
+        from ricordo.upkeep.service import Upkeep
+
+        policy = upkeep_policy(self._settings)
+        return Upkeep(self.database, self.recall, self.formation, policy, self._settings.link_min)
+
+    def make_conversation(self) -> "ConversationService":
+        from ricordo.conversation.service import ConversationService
+
+        return ConversationService(
+            self.database, conversation_policy(self._settings), self.formation
+        )
+
+    def make_prompting(self) -> "PromptService":
+        from ricordo.files.prompt_files import PromptFiles
+        from ricordo.prompt.service import PromptService
+
+        policy, files = prompt_policy(self._settings, self._token_counter), PromptFiles(self.files)
+        return PromptService(
+            self.database,
+            self.recall,
+            self.conversation,
+            files,
+            self.access,
+            policy,
+            self.theme_counts,
+        )
+
+    def make_profile_files(self) -> "ProfileFiles":
+        from ricordo.files.profile import ProfileFiles
+
+        return ProfileFiles(self.files, self.formation)
+
+    def make_work(self) -> Work:
+        from ricordo.files.mirror import MirrorFollower
+        from ricordo.jobs.handlers import standard_handlers
+        from ricordo.jobs.queue import JobQueue
+        from ricordo.jobs.runner import JobRunner
+
+        settings = self._settings
+        handlers = standard_handlers(
+            self.database, self.recall, self.formation, self.upkeep, self.conversation
+        )
+        follower = MirrorFollower(self.files, partial(mirror_of, self), self.profile_files.follow)
+
+        def between() -> None:
+            self.recall.accesses.flush()
+            self.upkeep.ensure_planned()
+            follower.follow_all()
+
+        queue = JobQueue(self.database, timedelta(seconds=settings.job_lease_seconds))
+        runner = JobRunner(queue, handlers, settings.job_run_seconds, between)
+        return Work(runner, _background(runner, settings), follower)
+
+
+def _background(runner: "JobRunner", settings: Settings) -> "Background":
     """Threads of this process or, with a broker, workers elsewhere."""
     if settings.broker_url is None:
+        from ricordo.jobs.runner import ThreadRunner
+
         return ThreadRunner(runner, settings.job_poll_seconds)
+    from ricordo.jobs.broker import BrokerWaker
+
     url = settings.broker_url.get_secret_value()
     poll_seconds = settings.job_poll_seconds
     return BrokerWaker(runner.queue, runner.kinds, url, poll_seconds, runner.maintain)
@@ -511,6 +582,8 @@ def restore_backup(
     Raises:
         InvalidInput, InvalidBackup, StoreNotEmpty, AccessDenied, StorageError.
     """
+    from ricordo.transfer import restore
+
     if url is not None:
         settings["url"] = str(url)
     chosen = read_settings(os.environ, settings)
@@ -535,5 +608,7 @@ def check_backup(path: str | Path, **settings: Any) -> BackupReport:
     Raises:
         InvalidInput, InvalidBackup, StorageError.
     """
+    from ricordo.transfer import backup
+
     chosen = read_settings(os.environ, settings)
     return backup.check_backup(checks.path("path", path), file_opener(chosen))

@@ -399,7 +399,7 @@ def measure_answers(
         StorageError: the store cannot be opened or written.
     """
     with open_memory(url, run_jobs=False, **settings) as memory:
-        model = memory.formation.model
+        model = memory.parts.formation.model
         assert model is not None
         reader = Reader(model.plain)
         status = memory.user(user_of(questions.conversations[0])).embedding_status()

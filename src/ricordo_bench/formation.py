@@ -425,7 +425,7 @@ def measure_formation(
     outcomes: list[Outcome] = []
     given = settings or {}
     with open_memory(":memory:", run_jobs=False, embedder=embedder, **given) as memory:
-        model = memory.formation.model
+        model = memory.parts.formation.model
         _warm_up(memory)
         for snippet in snippets:
             answered = any(one.problem is None for one in outcomes)
@@ -464,7 +464,7 @@ def _warm_up(memory: Memory) -> None:
     """What is loaded once is not part of a turn. A model is not asked for this."""
     user = memory.user("bench:warm-up")
     user.observe([{"role": "user", "content": "Hello, I live in a house."}], thread="warm-up")
-    if memory.formation.model is None:
+    if memory.parts.formation.model is None:
         user.form("warm-up")
 
 

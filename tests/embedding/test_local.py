@@ -1,5 +1,6 @@
 """The shipped model, and ``local:FOLDER``: right, quiet, not lost in a fork; and what is wrong."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
-from ricordo.providers import local_embedder
+from ricordo.providers import checked_files, local_embedder
+from ricordo.providers.checked_files import CheckedFiles
 from ricordo.providers.local_embedder import LocalEmbedder, OnnxModel
 from tests.embedding.onnx_models import TABLE, write_graph, write_tokenizer
 
@@ -114,9 +116,49 @@ def test_a_missing_or_changed_file_is_named_and_not_used(
         (copy / name).write_bytes(whole[:half] + bytes([whole[half] ^ 1]) + whole[half + 1 :])
         with pytest.raises(BadEmbedding, match=f"{name} is not the file .* SHA-256"):
             if name in ("ricordo-multi-stance.onnx", "ricordo-multi-reader.onnx"):
-                files.read_checked(copy / name)
+                files.check(copy / name)
             OnnxModel(files, threads=1)
         (copy / name).write_bytes(whole)
+
+
+def test_a_sum_is_computed_again_where_anything_about_a_file_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, file = tmp_path / "home", tmp_path / "model.onnx"
+    home.mkdir()
+    file.write_bytes(b"weights")
+    whole = hashlib.sha256(b"weights").hexdigest()
+    monkeypatch.setattr(checked_files, "_SETTLED_SECONDS", -60.0)  # as if it was long ago
+
+    def opened() -> CheckedFiles:
+        checked = CheckedFiles()
+        checked.remember_in(home)
+        return checked
+
+    assert opened().sha256(file) == whole
+    (note,) = home.iterdir()
+    assert note.stat().st_mode & 0o077 == 0
+    kept = note.read_text()
+    note.write_text(kept.replace(whole, "0" * 64))
+    assert opened().sha256(file) == "0" * 64  # it is the note that is believed,
+    note.chmod(0o620)
+    assert opened().sha256(file) == whole  # unless others may write it,
+    for unsound in ("", "[1]", "{", '{"a": 1}'):
+        note.unlink()
+        note.write_text(unsound)
+        assert opened().sha256(file) == whole
+    times = file.stat()
+    file.write_bytes(b"WEIGHTS")  # or the file was written, whatever its time is set to
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert opened().sha256(file) == hashlib.sha256(b"WEIGHTS").hexdigest()
+
+
+def test_a_file_that_was_just_written_is_not_remembered(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"weights")
+    checked = CheckedFiles()
+    checked.remember_in(tmp_path)
+    checked.sha256(tmp_path / "model.onnx")
+    assert [one.name for one in tmp_path.iterdir()] == ["model.onnx"]
 
 
 @pytest.mark.slow

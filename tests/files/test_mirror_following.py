@@ -98,7 +98,7 @@ def test_a_problem_is_logged_once_and_without_texts(
     me: Mirrored, caplog: pytest.LogCaptureFixture
 ) -> None:
     me.sync()
-    follower = me.memory._follower
+    follower = me.memory.parts.work.follower
     me.edit(("- [1] Likes tea", "- [1] Likes tea\n\nMy secret"))
     with caplog.at_level(logging.WARNING, "ricordo.files"):
         follower.follow_all(at_once=True)
@@ -129,7 +129,7 @@ def test_a_look_takes_only_so_many_and_the_others_come_next(
         one.user.add("New")
     seen = []
     for _ in range(3):
-        me.memory._follower.follow_all()
+        me.memory.parts.work.follower.follow_all()
         seen.append(sum(len(one.shown()) for one in users))
     assert seen == [2, 4, 5]
 
@@ -160,7 +160,7 @@ def test_erasing_a_user_removes_their_files(me: Mirrored, folder: Path) -> None:
     assert me.memory.erase_user("Ben").removed["files"] >= 5
     assert files_with(folder, b"Zanzibar") == []
     assert list((folder / "people").iterdir()) == []
-    me.memory._follower.follow_all(at_once=True)
+    me.memory.parts.work.follower.follow_all(at_once=True)
     assert not me.files.memory.exists()
     with pytest.raises(UserNotFound):
         me.memory.erase_user("me")
@@ -244,7 +244,7 @@ def test_files_that_were_kept_for_another_user_stay_theirs(
     assert "Zanzibar" not in str(context.messages)
     assert "another user's" in context.problems[0]
     assert "another user's" in ana.user.user_profile().problems[0]
-    ana.memory._follower.follow_all(at_once=True)
+    ana.memory.parts.work.follower.follow_all(at_once=True)
     assert [item.content for item in ana.own()] == ["Likes tea"]
     assert ana.memory.erase_user("ana").removed["files"] == 0
     assert (ana.files.profile.read_bytes(), ana.path.read_bytes()) == (profile, mirrored)

@@ -32,7 +32,7 @@ def readings(server: FaultyModel) -> int:
 
 
 def metered(talking: Talking) -> MeteredModel:
-    model = talking.memory.formation.model
+    model = talking.memory.parts.formation.model
     assert model is not None
     return model
 

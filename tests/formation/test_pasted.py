@@ -132,7 +132,7 @@ def stored_at_once(attack: Attack, policy: FormationPolicy) -> Iterator[Candidat
 
 @pytest.mark.parametrize("texts", [KNOWN, HELD_OUT], ids=["known", "held_out"])
 def test_a_sample_of_the_generated_attack(talking: Talking, texts: Texts) -> None:
-    policy = talking.memory.formation.policy
+    policy = talking.memory.parts.formation.policy
     through = [
         attack.payload.kind for attack in attacks(texts, 75) if list(stored_at_once(attack, policy))
     ]

@@ -138,7 +138,7 @@ class ChatLoop:
 
     @property
     def model(self) -> "ChatModel | None":
-        metered = self.memory.formation.model
+        metered = self.memory.parts.formation.model
         return None if metered is None else metered.plain
 
     def resume(self) -> "Window":
@@ -176,7 +176,7 @@ class ChatLoop:
 
     def finish(self) -> int:
         """Form memories from the conversation; how many. If that fails, a job does it later."""
-        if not self.memory.formation.policy.is_automatic:
+        if not self.memory.parts.formation.policy.is_automatic:
             return 0
         with contextlib.suppress(RicordoError):
             return len(self.memory.form(self.thread).decisions)

@@ -357,7 +357,7 @@ def _no_vectors(trouble: str) -> CheckFinding:
 
 def language_model(memory: "Memory") -> CheckFinding:
     """Whether the language model answers; without one there is nothing to check."""
-    if memory.formation.model is None:
+    if memory.parts.formation.model is None:
         return ok("model", "none: rules read conversations")
     tried = memory.test_model()
     named = f"{tried.provider} {tried.model}"

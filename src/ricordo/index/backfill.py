@@ -117,6 +117,7 @@ def _mark_failed(
         where = sa.and_(where, same)
     message = " ".join(str(problem).split())[:MAX_JOB_ERROR_CHARS]
     marked = sa.update(kind.index).where(where)
+    writing.next_stamp()  # so that what is counted is counted again
     writing.connection.execute(
         marked.values(state=VectorState.ERROR.value, error=message), {"of_user": writing.user_id}
     )

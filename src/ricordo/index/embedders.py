@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -21,6 +21,7 @@ from ricordo.storage.sql import Row
 # The choice is read from the database at each call, so that a change takes effect at once. No
 # transaction is open while a vector is computed.
 
+_USERS_COUNTED: Final = 1_024
 _KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
 
 _KNOWN_USERS: Final = 2_000
@@ -73,6 +74,7 @@ class Embedders:
         # Then no user's choice has to be looked up.
         self._makes_none = given is None and operator is not None and operator.provider == NONE
         self._deadline_seconds = query_deadline_seconds
+        self.counted: LruCache[Hashable, list[Any]] = LruCache(_USERS_COUNTED)
         self._recent: LruCache[tuple[VectorModel, str], Row] = LruCache(_KNOWN_TEXTS)
         self._last_chosen: LruCache[str, ChosenEmbedder] = LruCache(_KNOWN_USERS)
 

@@ -33,6 +33,7 @@ from ricordo.storage.search_rows import (
     change_terms,
     drop_choice,
     find_choice,
+    index_position,
     put_entries,
     queue_embedding,
     store_choice,
@@ -239,7 +240,7 @@ def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill
 def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -> EmbeddingStatus:
     """The progress of a user's vectors. Unusable settings are reported, not raised."""
     chosen = embedders.chosen(connection, user_id)
-    counted = [_count(connection, kind, user_id, chosen.model) for kind in INDEXED]
+    counted = _counted(embedders, connection, user_id, chosen.model)
     stale = sum(one.stale for one in counted)
     width = None if chosen.embedder is None else chosen.embedder.width
     error = next((one.last_error for one in counted if one.last_error), None)
@@ -279,6 +280,18 @@ class _Counts:
     error: int = 0
     dimensions: int = 0
     last_error: str | None = None
+
+
+def _counted(
+    embedders: Embedders, connection: sa.Connection, user_id: str, model: VectorModel | None
+) -> list[_Counts]:
+    """Of all indexed rows; read again only where the index has changed."""
+    position = index_position(connection, user_id)
+    known = embedders.counted.get((user_id, position, model))
+    if known is None:
+        known = [_count(connection, kind, user_id, model) for kind in INDEXED]
+        embedders.counted.put((user_id, position, model), known)
+    return known
 
 
 def _count(

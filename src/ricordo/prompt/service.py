@@ -1,9 +1,8 @@
 """Prompts for any user: gathers the material and has it assembled."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
-from typing import Any, Final, Generic, TypeVar
+from datetime import tzinfo
+from typing import Final
 
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
@@ -15,7 +14,8 @@ from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.formation.passages import without_fenced
 from ricordo.formation.profile import read_fields
 from ricordo.index.cache import LruCache
-from ricordo.memories.lookup import read_theme_counts, read_themes
+from ricordo.memories.lookup import read_themes
+from ricordo.memories.theme_counts import Cached, ThemeCounts, is_current
 from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
@@ -30,11 +30,10 @@ from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.service import Recall
 from ricordo.recall.supersession import superseded_statements
-from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.database import Database
 from ricordo.storage.history import user_version
-from ricordo.storage.items import has_ended
 from ricordo.storage.users import find_summary
-from ricordo.storage.where import Audience, audience_of
+from ricordo.storage.where import audience_of
 from ricordo.text.secrets import without_secrets
 from ricordo.text.tokens import TokenCounter
 
@@ -43,29 +42,14 @@ _RUNS_REMEMBERED: Final = 1_024
 _MOST_CHARS_PER_TOKEN: Final = 16
 _SHOWN_BY_THEIR_END: Final = ("user", "assistant")  # where they do not fit
 
-UserVersion = tuple[int, int]
-"""A user's revision and generation; the latter differs for a new user with an erased one's name."""
-
-
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cached(Generic[Value]):
-    """Something known of a user, as of a version and a time."""
-
-    version: UserVersion
-    at: datetime
-    value: Value
-
 
 class Known:
     """Caches what prompts say of users until their memories change. Thread-safe."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, counts: ThemeCounts) -> None:
         self._database = database
-        self._counted: LruCache[str, _Cached[Mapping[str, int]]] = LruCache(_USERS_REMEMBERED)
-        self._narratives: LruCache[str, _Cached[str]] = LruCache(_USERS_REMEMBERED)
+        self._counts = counts
+        self._narratives: LruCache[str, Cached[str]] = LruCache(_USERS_REMEMBERED)
         self._of_run: LruCache[tuple[str, str, int], tuple[Theme, ...]] = LruCache(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
@@ -84,7 +68,7 @@ class Known:
         with self._database.read(user_id) as view:
             until = self._database.policy.global_until
             audience = audience_of(view.connection, user_id, until, view.now)
-            counts = self._counts(view, audience, user_id)
+            counts = self._counts.seen(view, audience, user_id)
             return tuple(read_themes(view, audience, user_id, counts))
 
     def narrative(self, user_id: str) -> str:
@@ -92,7 +76,7 @@ class Known:
         cached = self._narratives.get(user_id)
         with self._database.read(user_id) as view:
             version = user_version(view.connection, user_id)
-            if cached is not None and self._is_current(view, user_id, cached):
+            if cached is not None and is_current(view, user_id, cached):
                 stored = find_summary(view.connection, user_id)
                 if stored is None or stored["made_by"] == TEMPLATE:
                     return cached.value
@@ -101,25 +85,8 @@ class Known:
             return ""
         # A narrative by a model is stored, and may be rewritten for the same revision.
         if known.made_by == TEMPLATE and known.is_current and known.revision == version[0]:
-            self._narratives.put(user_id, _Cached(version, known.updated_at, known.content))
+            self._narratives.put(user_id, Cached(version, known.updated_at, known.content))
         return known.content
-
-    def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
-        """Cached, because counting reads all of a user's memories."""
-        if audience.has_links or audience.sees_global:  # other users can change what is visible
-            return read_theme_counts(view, audience)
-        known = self._counted.get(user_id)
-        if known is None or not self._is_current(view, user_id, known):
-            version = user_version(view.connection, user_id)
-            known = _Cached(version, view.now, read_theme_counts(view, audience))
-            self._counted.put(user_id, known)
-        return known.value
-
-    def _is_current(self, view: ReadTransaction, user_id: str, cached: _Cached[Any]) -> bool:
-        """Whether nothing was written since, and no memory has expired."""
-        if user_version(view.connection, user_id) != cached.version:
-            return False
-        return not has_ended(view.connection, user_id, cached.at, view.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +107,7 @@ class PromptService:
         files: PromptFiles,
         access: PolicyFile,
         policy: PromptPolicy,
+        counts: ThemeCounts,
     ) -> None:
         self.policy = policy
         self.recall = recall
@@ -148,7 +116,7 @@ class PromptService:
         self._files = files
         self._access = access
         self._selector = MemorySelector(database, recall, policy.quotes)
-        self._known = Known(database)
+        self._known = Known(database, counts)
 
     def build(self, request: PromptRequest) -> Context:
         """A prompt within its budget. A failing store is reported in the prompt, not raised.

@@ -5,12 +5,12 @@ import logging
 import os
 import secrets
 from pathlib import Path
-
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import TYPE_CHECKING
 
 from ricordo.errors import EmbedderRefused, InvalidValue
+
+if TYPE_CHECKING:  # loaded where a secret is used: most commands use none
+    from cryptography.fernet import Fernet
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class SecretBox:
 
     @staticmethod
     def new_key() -> str:
-        return Fernet.generate_key().decode("ascii")
+        return _new_key().decode("ascii")
 
     def seal(self, secret: str) -> str:
         """Encrypt a secret. Raises EmbedderRefused."""
@@ -45,6 +45,8 @@ class SecretBox:
 
     def open(self, sealed: str) -> str:
         """Decrypt a secret. Raises EmbedderRefused."""
+        from cryptography.fernet import InvalidToken
+
         try:
             return self._opened().decrypt(sealed.encode("utf-8")).decode("utf-8")
         except InvalidToken:
@@ -55,10 +57,15 @@ class SecretBox:
 
     def key_for(self, purpose: str) -> bytes:
         """A derived key for another purpose, independent of all others. Raises EmbedderRefused."""
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
         derivation = HKDF(hashes.SHA256(), 32, salt=None, info=purpose.encode("utf-8"))
         return base64.urlsafe_b64encode(derivation.derive(self._read()))
 
-    def _opened(self) -> Fernet:
+    def _opened(self) -> "Fernet":
+        from cryptography.fernet import Fernet
+
         return Fernet(self._read())
 
     def _read(self) -> bytes:
@@ -69,8 +76,16 @@ class SecretBox:
         return self._key
 
 
+def _new_key() -> bytes:
+    from cryptography.fernet import Fernet
+
+    return Fernet.generate_key()
+
+
 def _checked(key: bytes) -> bytes:
     """The decoded key. Raises ValueError."""
+    from cryptography.fernet import Fernet
+
     Fernet(key)
     return key
 
@@ -103,7 +118,7 @@ def _create_key_file(path: Path) -> None:
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(Fernet.generate_key())
+            file.write(_new_key())
             file.flush()
             os.fsync(file.fileno())
         path.hardlink_to(draft)

@@ -25,6 +25,7 @@ from ricordo.limits import (
     MAX_LOCAL_FILE_BYTES,
     MAX_LOCAL_TOKENS,
 )
+from ricordo.providers.checked_files import checked_files
 from ricordo.providers.embedder import Vectors, fitted, no_rows, unit_rows
 from ricordo.providers.timing import Deadline, Monotonic
 
@@ -75,25 +76,22 @@ class ModelFiles:
         )
         digest = hashlib.sha256()
         for path in (self.graph, *weights, self.tokenizer):
-            digest.update(_sha256(path))
+            digest.update(bytes.fromhex(_sha256(path)))
         folder = self.tokenizer.parent.resolve()
         return f"{folder.name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
 
-    def read_checked(self, path: Path) -> bytes:
-        """The contents of a file; checksums of the shipped model are verified.
+    def check(self, path: Path) -> None:
+        """Verify the checksum of a file, where the model is the shipped one.
 
         Raises:
             BadEmbedding: a shipped file was changed.
             EmbedderRefused: the file cannot be read.
         """
-        content = _read(path)
-        expected = SHIPPED_SHA256[path.name] if self.is_shipped else None
-        if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+        if self.is_shipped and _sha256(path) != SHIPPED_SHA256[path.name]:
             raise BadEmbedding(
                 f"{path} is not the file that ricordo was released with (its SHA-256 differs);"
                 " install the package again"
             )
-        return content
 
 
 def shipped_in(folder: Path) -> ModelFiles:
@@ -141,10 +139,9 @@ def _read(path: Path) -> bytes:
         raise EmbedderRefused(f"local model: cannot read {path}: {error.strerror}") from None
 
 
-def _sha256(path: Path) -> bytes:
+def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
+        return checked_files.sha256(path)
     except OSError as error:
         raise EmbedderRefused(f"local model: cannot read {path}: {error.strerror}") from None
 
@@ -230,7 +227,8 @@ class OnnxModel:
 
 
 def _load_tokenizer(files: ModelFiles) -> "Tokenizer":
-    content = files.read_checked(files.tokenizer)
+    files.check(files.tokenizer)
+    content = _read(files.tokenizer)
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -259,15 +257,13 @@ def session_of(source: bytes | str, threads: int) -> Session:
 
 
 def _load_session(files: ModelFiles, threads: int) -> Session:
-    source: bytes | str = str(files.graph)  # by path, because of external weights
-    if files.is_shipped:
-        source = files.read_checked(files.graph)
-        if _has_vnni():
-            faster = files.graph.with_name(SHIPPED_FASTER_GRAPH)
-            files.read_checked(faster)
-            source = str(faster)
+    graph = files.graph
+    files.check(graph)
+    if files.is_shipped and _has_vnni():
+        graph = graph.with_name(SHIPPED_FASTER_GRAPH)
+        files.check(graph)
     try:
-        return session_of(source, threads)
+        return session_of(str(graph), threads)  # by path: large weights are mapped, not copied
     except EmbedderUnavailable:
         raise
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class

@@ -24,7 +24,7 @@ class PairModel:
         """Raises BadEmbedding: a file was changed."""
         graph = SHIPPED.graph.with_name(name)
         for file in (graph, SHIPPED.graph):  # the word table is in the second
-            SHIPPED.read_checked(file)
+            SHIPPED.check(file)
         self._session = session_of(str(graph), _THREADS)
         self._tokenizer = shipped_tokenizer()
 

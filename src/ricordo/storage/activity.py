@@ -18,7 +18,7 @@ from ricordo.model.activity import (
 )
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import EventStatus
-from ricordo.storage.database import Database, WriteTransaction
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
 from ricordo.storage.items import memories_by_day
 from ricordo.storage.paging import page_by_id
 from ricordo.storage.sql import PreparedStatement, Words, stored_choice
@@ -117,18 +117,22 @@ def daily_totals(
     return found
 
 
-def counters_of(database: Database, user_id: str | None, days: int | None) -> Counters:
-    """The counters of one user, or of all users, over the last days or all time."""
-    with database.read_all() if user_id is None else database.read(user_id) as view:
-        since = None if days is None else day_of(view.now - timedelta(days=days - 1))
-        counts = totals(view.connection, user_id, since)
-        today = totals(view.connection, user_id, day_of(view.now))
-        holding = active(view.now)
-        if user_id is not None:
-            holding &= items.c.user_id == user_id
-        counted = sa.select(sa.func.count()).select_from(items).where(holding)
-        total = view.connection.execute(counted).scalar_one()
+def counters_of(
+    view: ReadTransaction, user_id: str | None, days: int | None, total: int
+) -> Counters:
+    """The counters of one user, or of all users, over the last days or all time; ``total`` is how
+    many active memories there are."""
+    since = None if days is None else day_of(view.now - timedelta(days=days - 1))
+    counts = totals(view.connection, user_id, since)
+    today = totals(view.connection, user_id, day_of(view.now))
     return counters_from(total, counts, today.get(TOKENS, 0))
+
+
+def count_active(view: ReadTransaction) -> int:
+    """How many memories all users have."""
+    counted = sa.select(sa.func.count()).select_from(items).where(active(view.now))
+    total: int = view.connection.execute(counted).scalar_one()
+    return total
 
 
 def daily_of(database: Database, user_id: str | None, days: int) -> tuple[DayActivity, ...]:

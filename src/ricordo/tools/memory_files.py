@@ -154,7 +154,8 @@ class FileMemories:
         waiting = {
             number: waits
             for number, note in new.items()
-            if (waits := agent_notes.proposed(self._user.formation, self._scope, note)) is not None
+            if (waits := agent_notes.proposed(self._user.parts.formation, self._scope, note))
+            is not None
         }
         if waiting:
             told = "; ".join(

@@ -2,17 +2,17 @@
 
 import inspect
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from ricordo.access.policy_file import PolicyFile
-from ricordo.conversation.service import ConversationService
 from ricordo.errors import PermissionMissing
 from ricordo.files.folder import FilesFolder
-from ricordo.files.profile import ProfileFiles
-from ricordo.formation.service import Formation
 from ricordo.memories.lookup import read_states
+from ricordo.memories.theme_counts import ThemeCounts
 from ricordo.model.activity import bucket_of
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import ItemFilter
@@ -20,12 +20,19 @@ from ricordo.model.item import Change, Item
 from ricordo.model.record import Record
 from ricordo.model.scope import Scope
 from ricordo.operations.operation import Operation
-from ricordo.prompt.service import PromptService
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.where import Audience, audience_of
-from ricordo.transfer.drafts import FileOpener
-from ricordo.upkeep.service import Upkeep
+
+if TYPE_CHECKING:  # loaded when they are first used
+    from ricordo.conversation.service import ConversationService
+    from ricordo.files.mirror import MirrorFollower
+    from ricordo.files.profile import ProfileFiles
+    from ricordo.formation.service import Formation
+    from ricordo.jobs.runner import Background, JobRunner
+    from ricordo.prompt.service import PromptService
+    from ricordo.transfer.drafts import FileOpener
+    from ricordo.upkeep.service import Upkeep
 
 # A scope that is confined to categories reaches what is filed under their themes: ``Audience``,
 # ``own_item`` and ``NewMemory.stamped`` see to that. Conversations, the change feed, the profile,
@@ -126,22 +133,72 @@ def _shown(found: Any) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an open store consists of."""
+class Parts(ABC):
+    """What an open store consists of. What a search does not need is loaded when first used."""
 
     database: Database
     recall: Recall
-    formation: Formation
-    upkeep: Upkeep
-    conversation: ConversationService
     files: FilesFolder | None
     """Where prompt files, profiles and mirrors lie; None where there is no folder for them."""
-    prompting: PromptService
-    profile_files: ProfileFiles
     access: PolicyFile
-    open_file: FileOpener
+    open_file: "FileOpener"
     """Opens drafts and backups."""
+    theme_counts: ThemeCounts
+
+    @cached_property
+    def formation(self) -> "Formation":
+        return self.make_formation()
+
+    @cached_property
+    def upkeep(self) -> "Upkeep":
+        return self.make_upkeep()
+
+    @cached_property
+    def conversation(self) -> "ConversationService":
+        return self.make_conversation()
+
+    @cached_property
+    def prompting(self) -> "PromptService":
+        return self.make_prompting()
+
+    @cached_property
+    def profile_files(self) -> "ProfileFiles":
+        return self.make_profile_files()
+
+    @cached_property
+    def work(self) -> "Work":
+        return self.make_work()
+
+    def made(self, name: str) -> bool:
+        """Whether one of these has been used."""
+        return name in vars(self)
+
+    @abstractmethod
+    def make_formation(self) -> "Formation": ...
+
+    @abstractmethod
+    def make_upkeep(self) -> "Upkeep": ...
+
+    @abstractmethod
+    def make_conversation(self) -> "ConversationService": ...
+
+    @abstractmethod
+    def make_prompting(self) -> "PromptService": ...
+
+    @abstractmethod
+    def make_profile_files(self) -> "ProfileFiles": ...
+
+    @abstractmethod
+    def make_work(self) -> "Work": ...
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What goes on without being asked for: jobs, and the mirrors that follow."""
+
+    runner: "JobRunner"
+    background: "Background"
+    follower: "MirrorFollower"
 
 
 class UserOperations:
@@ -160,7 +217,6 @@ class UserOperations:
         self.parts = parts
         self.database = parts.database
         self.recall = parts.recall
-        self.formation = parts.formation
         self._given_scope = scope
 
     @property

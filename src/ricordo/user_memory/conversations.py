@@ -6,11 +6,7 @@ from dataclasses import replace
 from ricordo import limits
 from ricordo.agent_state import checkpoints as saving
 from ricordo.agent_state.checkpoints import JsonText, json_text
-from ricordo.conversation import compaction
-from ricordo.conversation.redaction import RedactionRequest, redact
 from ricordo.errors import InvalidValue, ThreadNotFound
-from ricordo.formation.audit import audit
-from ricordo.formation.narrative import current_summary
 from ricordo.formation.schedule import plan_after_turns
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page
@@ -53,6 +49,8 @@ class ConversationOperations(UserOperations):
 
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:
+        from ricordo.conversation import compaction  # takes long to load, as those below
+
         user_id = self.scope.user_id
         texts = [first_piece(turn.content) for turn in said]  # further pieces are left to a job
         known = self.recall.embedders.known_vectors(user_id, texts)
@@ -62,7 +60,7 @@ class ConversationOperations(UserOperations):
             if is_new:
                 begin_view(writing, thread_id)
             if recorded:
-                policy = self.formation.policy
+                policy = self.parts.formation.policy
                 plan_after_turns(writing, policy, thread_id, is_new_thread=is_new)
                 window = self.parts.conversation.policy
                 compaction.plan_after_turns(writing, window, thread_id, recorded)
@@ -72,6 +70,8 @@ class ConversationOperations(UserOperations):
     def redact(
         self, thread_id: str, position: int, text: str | None, whole: bool, reason: str | None
     ) -> Turn:
+        from ricordo.conversation.redaction import RedactionRequest, redact
+
         wanted = RedactionRequest(thread_id, position, text, whole)
         if whole and text is not None:
             raise InvalidValue("text", "give either this or whole")
@@ -124,14 +124,18 @@ class ConversationOperations(UserOperations):
     @implements(describe.form)
     def form(self, thread: str | None) -> FormationReport:
         bound_to = self.scope.narrow(thread_id=thread).thread_id
-        return self.formation.form(self.scope.user_id, bound_to)
+        return self.parts.formation.form(self.scope.user_id, bound_to)
 
     @implements(describe.summary)
     def summary(self) -> Summary | None:
+        from ricordo.formation.narrative import current_summary
+
         return current_summary(self.database, self.scope.user_id)
 
     @implements(describe.audit)
     def audit(self, thread: str | None, action: Action | None, limit: int) -> AuditReport:
+        from ricordo.formation.audit import audit
+
         return audit(
             self.database,
             self.recall,
@@ -139,7 +143,7 @@ class ConversationOperations(UserOperations):
             thread_id=thread,
             action=action,
             limit=limit,
-            redundant_min=self.formation.policy.redundant_min,
+            redundant_min=self.parts.formation.policy.redundant_min,
         )
 
     @implements(describe.save_checkpoint)

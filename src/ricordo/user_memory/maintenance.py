@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ricordo import limits
 from ricordo.errors import Conflict, FilesUnavailable, InvalidValue, Occupied, RicordoError
 from ricordo.files.folder import UserFiles
-from ricordo.files.mirror import UserMirror
-from ricordo.files.mirror_text import ShownMemory
 from ricordo.index import rebuild
 from ricordo.index.backfill import count_pending
 from ricordo.index.embedders import model_of
@@ -44,10 +43,13 @@ from ricordo.storage.database import WriteTransaction, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash
-from ricordo.transfer import exports, imports
-from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory.base import Parts, UserOperations, check_speaks_for_user, implements
 from ricordo.user_memory.memories import MemoryOperations
+
+if TYPE_CHECKING:  # loaded when they are first used
+    from ricordo.files.mirror import UserMirror
+    from ricordo.files.mirror_text import ShownMemory
+    from ricordo.transfer.exports import Progress
 
 
 def _tested(embedder: Embedder | None) -> EmbeddingTest:
@@ -61,7 +63,7 @@ FILE_ACTOR = "file"
 """The actor in history for edits of MEMORY.md."""
 
 
-def followed_mirror(parts: Parts, user_id: str) -> UserMirror:
+def followed_mirror(parts: Parts, user_id: str) -> "UserMirror":
     """A user's mirror in the folder of the store.
 
     Raises:
@@ -73,8 +75,10 @@ def followed_mirror(parts: Parts, user_id: str) -> UserMirror:
     return mirror_of(parts, parts.files.of(user_id))
 
 
-def mirror_of(parts: Parts, files: UserFiles) -> UserMirror:
+def mirror_of(parts: Parts, files: UserFiles) -> "UserMirror":
     """A user's mirror, which writes as the person who edits the file."""
+    from ricordo.files.mirror import UserMirror
+
     zone = parts.conversation.policy.zone
     return UserMirror(files, parts.database, zone, _FileWrites(parts, files.user_id))
 
@@ -94,7 +98,7 @@ class _FileWrites(MemoryOperations, are_public=False):
 
     @retried
     def replace_unchanged(
-        self, old: ShownMemory, content: str, theme: str, reason: str
+        self, old: "ShownMemory", content: str, theme: str, reason: str
     ) -> Added | None:
         """Supersede a memory, if it still is as it was shown; None where it is not.
 
@@ -116,7 +120,7 @@ class _FileWrites(MemoryOperations, are_public=False):
             return added
 
     @retried
-    def forget_unchanged(self, old: ShownMemory, reason: str) -> bool:
+    def forget_unchanged(self, old: "ShownMemory", reason: str) -> bool:
         """Soft-delete a memory, if it still is as it was shown; whether it was."""
         with self.database.write(self.scope.user_id, touching=[old.id]) as writing:
             if _unchanged(writing, self.scope, old) is None:
@@ -125,7 +129,7 @@ class _FileWrites(MemoryOperations, are_public=False):
             return True
 
 
-def _unchanged(writing: WriteTransaction, scope: Scope, old: ShownMemory) -> Item | None:
+def _unchanged(writing: WriteTransaction, scope: Scope, old: "ShownMemory") -> Item | None:
     try:
         present = own_item(writing, scope, old.id)
     except RicordoError:  # purged, or erased with its user
@@ -172,7 +176,10 @@ class MaintenanceOperations(UserOperations):
 
     @implements(describe.counters)
     def counters(self, days: int | None) -> Counters:
-        return counters_of(self.database, self.scope.user_id, days)
+        user_id = self.scope.user_id
+        with self.database.read(user_id) as view:
+            total = sum(self.parts.theme_counts.own(view, user_id).values())
+            return counters_of(view, user_id, days, total)
 
     @implements(describe.daily)
     def daily(self, days: int) -> tuple[DayActivity, ...]:
@@ -266,7 +273,9 @@ class MaintenanceOperations(UserOperations):
             return rebuild.backfill(writing, present)
 
     @implements(describe.fill_embeddings)
-    def fill_embeddings(self, progress: Progress | None) -> int:
+    def fill_embeddings(self, progress: "Progress | None") -> int:
+        from ricordo.transfer.exports import no_progress
+
         with self.database.read(self.scope.user_id) as view:
             total = count_pending(view.connection, self.scope.user_id)
         made = 0
@@ -340,19 +349,26 @@ class MaintenanceOperations(UserOperations):
 
     @implements(describe.export_lines)
     def export_lines(self) -> Iterator[str]:
+        from ricordo.transfer import exports
+
         return exports.export_lines(self.database, self.scope.user_id)
 
     @implements(describe.export)
     def export(self, path: Path) -> int:
+        from ricordo.transfer import exports
+
         return exports.export_file(self.database, self.scope.user_id, path)
 
     @implements(describe.import_file)
     def import_file(
-        self, path: Path, format: str, consented: bool, progress: Progress | None
+        self, path: Path, format: str, consented: bool, progress: "Progress | None"
     ) -> ImportReport:
+        from ricordo.transfer import imports
+        from ricordo.transfer.exports import no_progress
+
         check_speaks_for_user(self.scope)
         # An import is the whole user's: what it brings may name any agent or thread.
         whole = Scope(self.scope.user_id)
         opener, report = self.parts.open_file, progress or no_progress
-        asked = None if consented else self.formation
+        asked = None if consented else self.parts.formation
         return imports.import_file(self.database, opener, whole, path, format, report, asked)

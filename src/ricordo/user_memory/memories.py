@@ -8,7 +8,6 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
-from ricordo.formation import agent_notes
 from ricordo.memories import additions, lifecycle, lookup, replacement
 from ricordo.memories.lifecycle import check_unchanged
 from ricordo.memories.replacement import read_lineage
@@ -42,8 +41,10 @@ class MemoryOperations(UserOperations):
         if supersedes is None:
             waiting = None
             if not self._is_asked_for(new):
+                from ricordo.formation import agent_notes  # takes long to load
+
                 additions.check_times(new, self.database.clock())
-                waiting = agent_notes.proposed(self.formation, self.scope, new)
+                waiting = agent_notes.proposed(self.parts.formation, self.scope, new)
             return self._add_batch([new], reason)[0] if waiting is None else waiting
         self._check_needs_no_consent("content", new)  # the user decides what takes which place
         added = self._replace([supersedes], new, Event.SUPERSEDE, reason)
@@ -74,7 +75,9 @@ class MemoryOperations(UserOperations):
 
     def _check_needs_no_consent(self, field: str, draft: NewMemory) -> None:
         if not self._is_asked_for(draft):
-            agent_notes.check_needs_no_consent(self.formation, field, draft)
+            from ricordo.formation import agent_notes
+
+            agent_notes.check_needs_no_consent(self.parts.formation, field, draft)
 
     def _add_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         added = self._write_batch(drafts, reason)
@@ -162,7 +165,9 @@ class MemoryOperations(UserOperations):
     def themes(self) -> tuple[Theme, ...]:
         policy = self.parts.access.for_themes()
         with self.database.read(self.scope.user_id) as view:
-            themes = lookup.read_themes(view, self._audience(view), self.scope.user_id)
+            audience, user_id = self._audience(view), self.scope.user_id
+            counts = self.parts.theme_counts.seen(view, audience, user_id)
+            themes = lookup.read_themes(view, audience, user_id, counts)
         return tuple(map(policy.described, themes))
 
     @implements(describe.changes)

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, NotOwner
-from ricordo.formation import approval
-from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.memories import lookup, sharing
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
@@ -80,7 +78,9 @@ class ProposalOperations(UserOperations):
         check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._accept(id, reason)
-        added = approval.approve(self.formation, self.scope, id, reason)
+        from ricordo.formation import approval  # takes long to load, as that below
+
+        added = approval.approve(self.parts.formation, self.scope, id, reason)
         if self.parts.profile_files.follow(self.scope.user_id):
             # What does not is nothing for a log: it names fields and what they say.
             _log.warning("what was proposed is approved, but the profile's file does not follow")
@@ -91,7 +91,9 @@ class ProposalOperations(UserOperations):
         check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._turn_down(id, reason)
-        return approval.reject(self.formation, self.scope, id, reason)
+        from ricordo.formation import approval
+
+        return approval.reject(self.parts.formation, self.scope, id, reason)
 
     def _is_offer(self, proposal_id: int) -> bool:
         with self.database.read(self.scope.user_id) as view:
@@ -159,6 +161,8 @@ class ProposalOperations(UserOperations):
 
     @implements(describe.user_profile)
     def user_profile(self) -> Profile:
+        from ricordo.formation.profile import read_fields
+
         self._check_has_profile()
         user_id = self.scope.user_id
         problems = self.parts.profile_files.follow(user_id)
@@ -168,6 +172,8 @@ class ProposalOperations(UserOperations):
     def update_user_profile(
         self, fields: Mapping[str, str | None], explicit: bool, reason: str | None
     ) -> ProfileUpdate:
+        from ricordo.formation.profile import check_harmless, set_fields
+
         self._check_has_profile()
         if explicit:
             check_speaks_for_user(self.scope)
@@ -177,7 +183,7 @@ class ProposalOperations(UserOperations):
         source = Source.USER_EXPLICIT if explicit else Source.CONVERSATION
         files, user_id = self.parts.profile_files, self.scope.user_id
         before = files.follow(user_id, [change.key for change in changes])
-        done = set_fields(self.formation, self.scope, changes, source, reason)
+        done = set_fields(self.parts.formation, self.scope, changes, source, reason)
         after = files.follow(user_id)
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
 

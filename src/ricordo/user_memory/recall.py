@@ -24,8 +24,6 @@ from ricordo.model.search import (
 from ricordo.model.thread import FormedTurn, Turn
 from ricordo.model.vocabulary import Status
 from ricordo.operations import recall as describe
-from ricordo.prompt.request import PromptRequest
-from ricordo.prompt.selection import give_feedback, used_in
 from ricordo.recall.origins import read_formed, read_source
 from ricordo.storage.database import Step
 from ricordo.storage.threads import find_thread
@@ -118,6 +116,8 @@ class RecallOperations(UserOperations):
         budget_tokens: int | None,
         **given: Any,
     ) -> Context:
+        from ricordo.prompt.request import PromptRequest  # loaded with what it is for, as below
+
         asking = self.scope.narrow(agent_id=agent, thread_id=thread)
         policy = self.parts.prompting.policy
         policy_file = self.parts.access.current()
@@ -142,6 +142,8 @@ class RecallOperations(UserOperations):
     def feedback(
         self, recalled: Sequence[int], used: Sequence[int] | None, answer: str | None
     ) -> Feedback:
+        from ricordo.prompt.selection import give_feedback, used_in
+
         if (used is None) == (answer is None):
             raise InvalidValue("used", "give either this or answer")
         found = self._still_there(recalled)
