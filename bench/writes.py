@@ -216,10 +216,10 @@ def _beside_bare(
                 theirs += _spent(partial(_replay, driver), statements[start : start + portion])
         ours.append(mine)
         bare.append(theirs)
-    wall, cpu = (median(one[place] for one in ours) for place in (0, 1))
-    bare_wall, bare_cpu = (median(one[place] for one in bare) for place in (0, 1))
+    wall, cpu = (median(float(one[place]) for one in ours) for place in (0, 1))
+    bare_wall, bare_cpu = (median(float(one[place]) for one in bare) for place in (0, 1))
     shares = [
-        median(one[place] / other[place] for one, other in zip(bare, ours, strict=True))
+        median(float(one[place] / other[place]) for one, other in zip(bare, ours, strict=True))
         for place in (0, 1)
     ]
     more, full = Better.HIGHER, plan.at_full_size
