@@ -1,11 +1,11 @@
 """What every operation of a user shares: the store's parts, the scope, and its categories."""
 
 import inspect
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from ricordo.access.policy_file import PolicyFile
@@ -43,6 +43,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _QUOTE: Final = "source_context"
+_making: Final = threading.RLock()
 
 
 def implements(
@@ -145,29 +146,38 @@ class Parts(ABC):
     """Opens drafts and backups."""
     theme_counts: ThemeCounts
 
-    @cached_property
+    @property
     def formation(self) -> "Formation":
-        return self.make_formation()
+        return self._once("formation", self.make_formation)
 
-    @cached_property
+    @property
     def upkeep(self) -> "Upkeep":
-        return self.make_upkeep()
+        return self._once("upkeep", self.make_upkeep)
 
-    @cached_property
+    @property
     def conversation(self) -> "ConversationService":
-        return self.make_conversation()
+        return self._once("conversation", self.make_conversation)
 
-    @cached_property
+    @property
     def prompting(self) -> "PromptService":
-        return self.make_prompting()
+        return self._once("prompting", self.make_prompting)
 
-    @cached_property
+    @property
     def profile_files(self) -> "ProfileFiles":
-        return self.make_profile_files()
+        return self._once("profile_files", self.make_profile_files)
 
-    @cached_property
+    @property
     def work(self) -> "Work":
-        return self.make_work()
+        return self._once("work", self.make_work)
+
+    def _once(self, name: str, make: Callable[[], R]) -> R:
+        known: dict[str, Any] = vars(self)
+        if name not in known:
+            with _making:
+                if name not in known:
+                    known[name] = make()
+        made: R = known[name]
+        return made
 
     def made(self, name: str) -> bool:
         """Whether one of these has been used."""
