@@ -40,7 +40,7 @@ class Lived(Talking):
 
     def look(self, user: str | None = None) -> InsightReport:
         """A look, with whatever the model is told to answer."""
-        formation = self.memory.formation
+        formation = self.memory.parts.formation
         assert formation.model is not None
         return draw_insights(
             self.memory.database,

@@ -286,7 +286,7 @@ class Direct:
         )
 
     async def __call__(self, bound: Any) -> Response:
-        raise AssertionError("handle() is called instead")
+        raise AssertionError(f"{bound} is answered by handle()")
 
     async def handle(self, request: Request) -> Response:
         gate: Gate = request.app.state.gate

@@ -5,7 +5,7 @@ not see.
 """
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -46,6 +46,8 @@ _SHAPING: Final = ("statuses", "types", "sources", "pinned")
 """What has few values, which are part of a statement."""
 _VALUES: Final = [one.name for one in fields(ItemFilter) if one.name not in _SHAPING]
 
+_REACHED: Final = "reached"
+
 _sees_any: Final = PreparedStatement(
     sa.select(
         sa.case(
@@ -70,7 +72,7 @@ class Audience:
     viewer: str | None
     has_links: bool = False
     sees_global: bool = False
-    themes: frozenset[str] | None = None
+    themes: Collection[str] | None = None
 
     def owned(self) -> Condition:
         return sa.true() if self.viewer is None else items.c.user_id == self.viewer
@@ -78,7 +80,7 @@ class Audience:
     def condition(self) -> Condition:
         if self.themes is None:
             return self._of_anybody_visible()
-        return sa.and_(self._of_anybody_visible(), items.c.theme.in_(sorted(self.themes)))
+        return sa.and_(self._of_anybody_visible(), _one_of(items.c.theme, tuple(self.themes)))
 
     def _of_anybody_visible(self) -> Condition:
         if self.viewer is None:
@@ -114,30 +116,34 @@ def prepared(
 ) -> tuple[Condition, Mapping[str, Any]]:
     """The same, with the values apart: the condition is the same object for all filters alike."""
     values: dict[str, Any] = {"viewer": audience.viewer, "now": now}
-    shape: list[tuple[str, int]] = []
-    for name in _VALUES:
-        value = getattr(wanted, name)
+    shape: list[tuple[str, int | None]] = []
+    themes = None if audience.themes is None else tuple(sorted(audience.themes))
+    for name, value in ((_REACHED, themes), *((name, getattr(wanted, name)) for name in _VALUES)):
         if isinstance(value, tuple):
             values |= {f"{name}_{place}": one for place, one in enumerate(value)}
             shape.append((name, len(value)))
         elif value is not None:
             values[name] = _containing(value) if name == "contains" else value
-            shape.append((name, 0))
+            shape.append((name, None))
     few = (wanted.effective_statuses, wanted.types, wanted.sources, wanted.pinned)
     return _shaped(audience.has_links, audience.sees_global, few, tuple(shape)), values
 
 
 @lru_cache(maxsize=MOST_SHAPES)
 def _shaped(
-    has_links: bool, sees_global: bool, few: Sequence[Any], shape: Sequence[tuple[str, int]]
+    has_links: bool, sees_global: bool, few: Sequence[Any], shape: Sequence[tuple[str, int | None]]
 ) -> Condition:
     given: dict[str, Any] = dict(zip(_SHAPING, few, strict=True))
     for name, count in shape:
-        several = tuple(sa.bindparam(f"{name}_{place}", type_=Words) for place in range(count))
-        given[name] = several or sa.bindparam(name)
+        given[name] = (
+            sa.bindparam(name)
+            if count is None
+            else tuple(sa.bindparam(f"{name}_{place}", type_=Words) for place in range(count))
+        )
     viewer: Any = sa.bindparam("viewer", type_=Words)
     now: Any = sa.bindparam("now", type_=Moment)
-    return matching(Audience(viewer, has_links, sees_global), ItemFilter(**given), now)
+    reached = given.pop(_REACHED, None)
+    return matching(Audience(viewer, has_links, sees_global, reached), ItemFilter(**given), now)
 
 
 def active(now: datetime) -> Condition:
@@ -215,6 +221,8 @@ def _literal(value: Any, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 
 
 def _one_of(column: sa.Column[Any], values: Sequence[Any]) -> Condition:
+    if not values:  # an empty list would be written when the statement runs, not when prepared
+        return sa.false()
     return column.in_([_literal(value, column) for value in values])
 
 

@@ -79,7 +79,7 @@ class Tidied:
         **thresholds: Any,
     ) -> ConsolidationReport:
         """Run it once, with the model of the store where it has one."""
-        formation = self.memory.formation
+        formation = self.memory.parts.formation
         return Consolidation(
             self.memory.database,
             self.memory.recall,
