@@ -3,16 +3,22 @@ and in all of its languages.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
 
-from ricordo.providers.local_embedder import SHIPPED, session_of, shipped_tokenizer
+from ricordo.providers.local_embedder import (
+    SHIPPED,
+    session_of,
+    shipped_tokenizer,
+    usable_cores,
+)
 
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _CHARS_OF_A_TOKEN: Final = 20
-_THREADS: Final = 2
-_BATCH: Final = 6  # pairs of about the same length
+_THREADS: Final = 2  # that each compute a batch do more than two that share one
+_BATCH: Final = 3  # pairs of about the same length; more do not fit into a core's cache
 
 Pair = tuple[list[int], list[int]]
 
@@ -25,7 +31,8 @@ class PairModel:
         graph = SHIPPED.graph.with_name(name)
         for file in (graph, SHIPPED.graph):  # the word table is in the second
             SHIPPED.check(file)
-        self._session = session_of(str(graph), _THREADS)
+        self._session = session_of(str(graph), threads=1)
+        self._pool = ThreadPoolExecutor(min(_THREADS, usable_cores()), "ricordo-pairs")
         self._tokenizer = shipped_tokenizer()
 
     def first(self, text: str, most: int) -> list[int]:
@@ -41,13 +48,12 @@ class PairModel:
     def run(self, pairs: Sequence[Pair]) -> Any:
         """A row of numbers for each pair."""
         order = sorted(range(len(pairs)), key=lambda place: sum(map(len, pairs[place])))
-        found = [
-            self._session.run(
-                None, packed([pairs[place] for place in order[start : start + _BATCH]])
-            )
+        given = [
+            packed([pairs[place] for place in order[start : start + _BATCH]])
             for start in range(0, len(order), _BATCH)
         ]
-        return np.concatenate([rows for (rows,) in found])[np.argsort(order)]
+        found = self._pool.map(lambda one: self._session.run(None, one)[0], given)
+        return np.concatenate(list(found))[np.argsort(order)]
 
 
 def packed(pairs: Sequence[Pair]) -> dict[str, np.ndarray[Any, Any]]:
