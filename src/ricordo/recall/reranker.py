@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
-LINE_TOKENS: Final = 48
+LINE_TOKENS: Final = 64
 _FEWEST_READ: Final = 4
 _LEAST: Final = 1e-4
 _FARTHEST: Final = 4.0

@@ -39,6 +39,7 @@ from ricordo.recall.ranking import (
 from ricordo.recall.reranker import Line, counted, reread
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
+from ricordo.text.languages import nearest
 from ricordo.text.names import NOBODY, Asked, Names
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
@@ -55,6 +56,9 @@ Found = TypeVar("Found", bound=_WithContent)  # what is read of each result
 HitType = TypeVar("HitType", bound=Hit)
 
 _WITHOUT_VECTORS: Final = "most vectors are not made yet: what lacks one is found by its words"
+_ENGLISH: Final = "english"
+_LONGER_ELSEWHERE: Final = 2
+"""In other languages the first ranking is weaker, and a second reading is worth more."""
 PART_DIGITS: Final = 4
 """The parts of a score are shown with this precision."""
 
@@ -298,6 +302,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """In the order that the second reading gives to those it reads; as they were, without."""
         first = np.array([one.score for one in best[: len(lines)]])
         seconds = self._ranking.rerank_ms / 1000
+        if not (question.text.isascii() and nearest(question.text) in (None, _ENGLISH)):
+            seconds *= _LONGER_ELSEWHERE
         chances = reread(self.kind, question.text, lines, first, documents, seconds)
         if chances is None:
             return list(best), list(items)
