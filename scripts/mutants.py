@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant(
         "audience",
         "storage/where.py",
-        "return sa.and_(self._of_anybody_visible(), items.c.theme.in_(sorted(self.themes)))",
+        "return sa.and_(self._of_anybody_visible(), _one_of(items.c.theme, tuple(self.themes)))",
         "return self._of_anybody_visible()",
         "tests/contract/test_isolation.py tests/contract/test_categories.py",
     ),
