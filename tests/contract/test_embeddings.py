@@ -233,6 +233,19 @@ def test_vectors_of_another_model_are_ignored_at_once(
 
 
 @pytest.mark.requirement("embeddings.rebuild")
+def test_an_endpoint_that_was_left_is_asked_nothing_more(
+    ana: UserMemory, server: EmbeddingServer, other: EmbeddingServer
+) -> None:
+    ana.set_embeddings(**at(server), confirm=True)
+    ana.search("cello")
+    ana.search_turns("cello")
+    ana.set_embeddings(**at(other), confirm=True)
+    ana.search("Where is my test result?")
+    ana.search_turns("Who knows about it?")
+    assert texts_sent(server) == ["cello"]
+
+
+@pytest.mark.requirement("embeddings.rebuild")
 def test_another_operators_model_leaves_stale_vectors_until_a_rebuild(
     backend_url: str, open_store: OpenStore, server: EmbeddingServer, other: EmbeddingServer
 ) -> None:

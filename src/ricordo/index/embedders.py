@@ -126,8 +126,11 @@ class Embedders:
         return chosen
 
     def last_chosen(self, user_id: str) -> ChosenEmbedder | None:
-        """The one of the last time, without a look at what is stored; None where there was none."""
-        return self._last_chosen.get(user_id)
+        """The one of the last time, without a look at what is stored. None where there was none, or
+        where it would send a text away: to whom is for the settings of now to say.
+        """
+        last = self._last_chosen.get(user_id)
+        return last if last and last.embedder and last.embedder.is_local else None
 
     def query_vector(
         self, chosen: ChosenEmbedder, text: str, variants: Sequence[str] = ()
