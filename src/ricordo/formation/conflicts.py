@@ -355,7 +355,8 @@ def with_memories_of(
             resolved[place] = replace(one, reason=CONTRADICTION)
         left = [item for item in over if item.id not in targets]
         is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
-        is_over = one.reason == REDUNDANT and one.targets[0].id in {item.id for item in over}
+        known_as = {item.id for item in one.targets}  # none where only a new statement says it
+        is_over = one.reason == REDUNDANT and any(item.id in known_as for item in over)
         if left and (is_kept or is_over):
             olds = {item.id: item for item in (*one.targets, *left)}.values()
             known = [KnownStatement(item, 1.0) for item in olds]
