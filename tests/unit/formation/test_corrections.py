@@ -1,12 +1,17 @@
 """What a later turn takes back, and scenes that go on over several turns."""
 
+from unittest import mock
+
 import pytest
 
+from ricordo.formation.conflicts import REDUNDANT, Resolution, with_memories_of
 from ricordo.formation.extraction import corrected, played
 from ricordo.formation.gate import gate
 from ricordo.formation.own_words import in_own_words
 from ricordo.limits import MAX_READ_TURN_CHARS
-from tests.unit.formation.rules.passages import passage
+from ricordo.model.item import Item
+from ricordo.model.vocabulary import Action
+from tests.unit.formation.rules.passages import passage, said
 from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("formation.rules")
@@ -77,3 +82,12 @@ def test_a_text_made_to_be_slow_comes_to_an_end(chars: int) -> None:
     for piece in ("\n", "not ", "no wait ", "oh ", "i am a, you are a ", "you are a ", ". ", " "):
         text = (piece * chars)[:chars]
         assert left("I live in Bonn", text) in ("nothing", "User lives in Bonn.")
+
+
+def test_what_only_repeats_something_new_ends_nothing() -> None:
+    (tea,) = said("I love tea.")
+    repeated = Resolution(
+        candidate=tea, action=Action.IGNORE, reason=REDUNDANT
+    )  # of another new statement: no target
+    old = mock.create_autospec(Item, instance=True, id=7)
+    assert with_memories_of("ana", [repeated], {tea.passage.turn_id: [old]}) == [repeated]
