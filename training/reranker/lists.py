@@ -22,6 +22,7 @@ HELD = {
     "companion": (2, 5, 7, 8),
     "friends": (5, 8),
     "groups": (5, 8),
+    "long": (2, 5, 8, 11),
     "messages": (8,),
     "work": (1,),
     "joined-0": (1, 11, 17, 25, 32, 33),
