@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,9 +16,11 @@ from ricordo.http.auth import user_named
 from ricordo.http.middleware import BodyLimit
 from ricordo.http.problems import TooManyRequests
 from ricordo.http.rate_limit import RateLimiter
+from ricordo.http.routing import Threads
 from ricordo.http.server import serving
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
 from ricordo.memory import Memory
+from ricordo.recall.reranker import under_way
 from tests.support.endpoints import FaultyModel
 from tests.support.problems import problem
 from tests.support.service import Service, running
@@ -315,3 +318,21 @@ def test_no_cache_keeps_what_the_api_answers(service: Service, keyed: Service) -
     answers += [keyed.client().get("/v1/memories"), ana.get("/mcp"), ana.get("/ui/memories")]
     assert {one.headers.get("cache-control") for one in answers} == {"no-store"}
     assert "cache-control" not in ana.get("/healthz").headers
+
+
+@pytest.mark.requirement("recall.reread")
+def test_a_search_that_waits_for_a_thread_counts_as_under_way(
+    open_store: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    run = Threads.run
+
+    async def noting(self: Threads, work: Callable[[], Any]) -> Any:
+        counts.append(under_way.get().count)
+        return await run(self, work)
+
+    monkeypatch.setattr(Threads, "run", noting)
+    with running(open_store(":memory:", port=0, embedding_provider="none")) as service:
+        service.client("ana").post("/v1/memories/search", json={"query": "tea"}).raise_for_status()
+    assert counts == [1]
+    assert under_way.get().count == 0

@@ -29,6 +29,7 @@ from ricordo.observability.middleware import ObservingMiddleware, tracing_of
 from ricordo.observability.traces import Tracing
 from ricordo.proxy.service import ChatProxy
 from ricordo.proxy.upstream import CallWatch
+from ricordo.recall.reranker import under_way
 from ricordo.settings import Settings
 from ricordo.version import __version__
 
@@ -134,6 +135,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.memory.settings
     anyio.to_thread.current_default_thread_limiter().total_tokens = settings.service_threads
     SEARCHING.allow(searching_threads(settings.workers))
+    under_way.get().processes = settings.workers
     try:
         async with app.state.mcp.run():
             yield

@@ -29,6 +29,7 @@ from ricordo.model.proposal import Proposed
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Permission
 from ricordo.operations.operation import STORE_OPERATIONS, USER_OPERATIONS, Operation, Route
+from ricordo.recall.reranker import under_way
 
 EXPECTED: Final = "expected_updated_at"
 _IN_QUERY: Final = ("GET", "DELETE")
@@ -97,7 +98,8 @@ def _add(
         if route.is_lengthy:
             return await LENGTHY.run(work)
         if operation.name in _SEARCHES:
-            return await SEARCHING.run(work)
+            with under_way.get().counting():  # also while it waits for a thread
+                return await SEARCHING.run(work)
         return await run_in_threadpool(work)
 
     about = operation.help.split("\nRaises:")[0].replace("``", "`").strip()

@@ -3,13 +3,15 @@
 What it says joins the probability of the first ranking. ``training/reranker`` has the recipe.
 """
 
+import contextlib
 import functools
 import json
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from importlib import resources
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
@@ -132,21 +134,36 @@ class Reranker:
 
 
 class Searches:
-    """How many searches of this process are under way."""
+    """How many searches of this process are under way, with those that wait for a thread."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.processes = 1  # that share the cores
         self._lock = threading.Lock()
 
-    def __enter__(self) -> None:
+    @property
+    def are_too_many(self) -> bool:
+        """One would be read again at the cost of the others."""
+        return self.count > max(1, usable_cores() // self.processes)
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count one, once: what is counted while it waits is not counted again when it is done."""
+        if _is_counted.get():
+            yield
+            return
+        token = _is_counted.set(True)
         with self._lock:
             self.count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.count -= 1
+            _is_counted.reset(token)
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.count -= 1
 
-
+_is_counted: ContextVar[bool] = ContextVar("ricordo_is_counted", default=False)
 _loaded = OnePerProcess(Reranker)
 under_way = OnePerProcess(Searches)
 
@@ -154,7 +171,7 @@ under_way = OnePerProcess(Searches)
 def counted(search: Callable[Given, Found]) -> Callable[Given, Found]:
     @functools.wraps(search)
     def counting(*args: Given.args, **kwargs: Given.kwargs) -> Found:
-        with under_way.get():
+        with under_way.get().counting():
             return search(*args, **kwargs)
 
     return counting
@@ -172,10 +189,10 @@ def reread(
     documents: int,
     seconds: float,
 ) -> Scores | None:
-    """See :meth:`Reranker.chances`. None, and the first order stays, where it fails, and where more
-    searches are under way than there are cores: one would be read again at the cost of the others.
+    """See :meth:`Reranker.chances`. None, and the first order stays, where it fails, and where too
+    many searches have come meanwhile.
     """
-    if under_way.get().count > usable_cores():
+    if under_way.get().are_too_many:
         return None
     try:
         return reranker().chances(kind, question, lines, first, documents, seconds)

@@ -36,7 +36,7 @@ from ricordo.recall.ranking import (
     strength,
     with_exact,
 )
-from ricordo.recall.reranker import Line, counted, reread
+from ricordo.recall.reranker import Line, counted, reread, under_way
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.sql import Condition
 from ricordo.text.languages import nearest
@@ -268,6 +268,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                     searched = replace(searched, reading=searched.reading.within(within))
                 found = self._candidates.gather(view, searched, question, limit)
                 is_again = is_reread and self._is_learned(question, found)
+                is_again = is_again and not under_way.get().are_too_many
                 again = self._ranking.reranked if is_again else 0
                 best = self._best(
                     view, user_id, question, found, max(limit, again), None if again else threshold

@@ -1,18 +1,21 @@
 """The learned ranking, the second reading, and what a search answers where nothing is likely."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from ricordo import UserMemory
 from ricordo.index.embedders import QueryVector
+from ricordo.model.search import SearchResults, TurnHit
 from ricordo.recall.candidates import Candidates, Question
 from ricordo.recall.ranker import FEATURES, features, ranker
-from ricordo.recall.reranker import Line, Reranker, reranker, under_way
+from ricordo.recall.reranker import Line, Reranker, Searches, reranker, under_way
+from ricordo.recall.turn_search import TurnSearch
 from ricordo.wiring import open_memory
 
 pytestmark = pytest.mark.requirement("recall.learned")
@@ -124,12 +127,39 @@ def test_nothing_is_read_again_while_more_searches_are_under_way_than_cores(
     ana: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ricordo.recall.reranker.usable_cores", lambda: 1)
-    alone = ana.search_turns("Where does Carolina live?")
-    with under_way.get():
-        crowded = ana.search_turns("Where does Carolina live?")
-    unread = [hit.score for hit in crowded]
-    assert unread != [hit.score for hit in alone]
+    read: list[int] = []
+    reading = TurnSearch._read
+
+    def noting(self: TurnSearch, view: Any, user_id: str, best: Any) -> Any:
+        read.append(len(best))
+        return reading(self, view, user_id, best)
+
+    monkeypatch.setattr(TurnSearch, "_read", noting)
+    alone = ana.search_turns("Where does Carolina live?", limit=5)
+    with under_way.get().counting():
+        once = ana.search_turns("Where does Carolina live?", limit=5)
+        crowded = in_another_thread(lambda: ana.search_turns("Where does Carolina live?", limit=5))
+    scores, of_one, unread = ([hit.score for hit in hits] for hits in (alone, once, crowded))
+    assert of_one == scores  # it is the one that was counted before
+    assert unread != scores
+    assert read == [24, 24, 5]  # of no more than is wanted, where nothing is read again
     assert under_way.get().count == 0
+
+
+def in_another_thread(search: Callable[[], SearchResults[TurnHit]]) -> SearchResults[TurnHit]:
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(search).result()
+
+
+@pytest.mark.requirement("recall.reread")
+def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ricordo.recall.reranker.usable_cores", lambda: 4)
+    crowded = {}
+    for count, processes in ((3, 1), (3, 2), (1, 8)):
+        searches = Searches()
+        searches.count, searches.processes = count, processes
+        crowded[count, processes] = searches.are_too_many
+    assert crowded == {(3, 1): False, (3, 2): True, (1, 8): False}
 
 
 def test_a_second_reading_that_fails_changes_nothing(
