@@ -19,7 +19,9 @@ from ricordo.storage.search_rows import text_hash, texts_with_vectors
 from ricordo.storage.sql import (
     Condition,
     Matrix,
+    PreparedStatement,
     Row,
+    Words,
     among,
     bound_list,
     matrix_of,
@@ -49,6 +51,18 @@ _DATABASE_TEXTS: Final = 20
 
 _MOST_HAVING: Final = 10_000
 _DIGITS: Final = 6  # of a cosine: the last ones depend on how many are compared
+
+_active_before: Final = PreparedStatement(
+    sa.select(items.c.id)
+    .select_from(ITEMS.joined())
+    .where(
+        items.c.user_id == sa.bindparam("user_id", type_=Words),
+        items.c.status == sa.literal_column("'active'"),
+        # Rows changed in this transaction have another text.
+        item_index.c.stamp < sa.bindparam("stamp", type_=sa.BigInteger),
+        among(items.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
 
 
 class Shared(NamedTuple):
@@ -231,18 +245,8 @@ def _cosines(connection: sa.Connection, rows: Sequence[Any]) -> Matrix:
 def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:
     if not ids:
         return set()
-    wanted = (
-        sa.select(items.c.id)
-        .select_from(ITEMS.joined())
-        .where(
-            items.c.user_id == writing.user_id,
-            items.c.status == Status.ACTIVE.value,
-            # Rows changed in this transaction have another text.
-            item_index.c.stamp < writing.next_stamp(),
-            among(items.c.id, bound_list("near_ids", sa.BigInteger())),
-        )
-    )
-    return set(writing.connection.execute(wanted, {"near_ids": sorted(ids)}).scalars())
+    given = {"user_id": writing.user_id, "stamp": writing.next_stamp(), "ids": sorted(ids)}
+    return {row[0] for row in _active_before.run(writing.connection, given)}
 
 
 Allowed = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
