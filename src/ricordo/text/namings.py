@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 from ricordo.text.analyser import stop_words
@@ -185,13 +186,21 @@ _IN_INDONESIAN: Final = lazy_pattern(
 )
 _NO_NAMES: Final = frozenset(("User", "User's", "User’s", "I"))
 _WORDS = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
+_UNUSUAL: Final = b"\0"
+"""Stands for what folding changes otherwise than case: controls, and all beyond ASCII."""
+_PLAIN: Final = b"".join(
+    letter.lower() if letter.isalnum() else b" " if letter.isspace() or b"!" <= letter <= b"~"
+    else _UNUSUAL
+    for letter in (bytes([code]) for code in range(256))
+)  # fmt: skip
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]")
 _MOST_CHARS: Final = 2_000  # who is who is said at the beginning, if at all
 
 
 def namings(text: str) -> list[Naming]:
     """Who is said to be the same in a text. What others say in quotation marks does not count."""
-    # Nearly all texts name nobody, so it is cheap to find that out.
+    if _surely_names_nobody(text):
+        return []
     words = set(_WORDS.findall(folded_name(text[:_MOST_CHARS])))
     is_called = not words.isdisjoint(word_list("called"))
     relates = not words.isdisjoint(_relation_words())
@@ -220,6 +229,20 @@ def namings(text: str) -> list[Naming]:
     if is_project:
         found += _described(flat)
     return list(dict.fromkeys(found))
+
+
+def _surely_names_nobody(text: str) -> bool:
+    """Most texts name nobody, so it is cheap to find that out."""
+    plain = text[:_MOST_CHARS].encode("utf-8", "surrogatepass").translate(_PLAIN)
+    return _UNUSUAL not in plain and _telling_parts().isdisjoint(plain.split())
+
+
+@cache
+def _telling_parts() -> frozenset[bytes]:
+    """Of each word that names somebody its rarest part in letters and digits: of a.k.a. the k."""
+    lists = map(word_list, ("called", "same", "projects"))
+    parts = (re.split(r"[.-]", word) for word in chain(_relation_words(), *lists))
+    return frozenset(max(one, key=lambda part: (len(part), part)).encode() for one in parts)
 
 
 @cache
