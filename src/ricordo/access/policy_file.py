@@ -3,7 +3,6 @@
 import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from ricordo import limits
 from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule, Pair
 from ricordo.errors import InvalidPolicy, InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_POLICY_DEPTH
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug

@@ -5,7 +5,6 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -18,6 +17,7 @@ from ricordo.cli.recall import request_text
 from ricordo.cli.render import answer, harmless, say, write_lines
 from ricordo.cli.session import is_debugging
 from ricordo.errors import InvalidInput, LanguageModelError, NotFound, RicordoError, StorageError
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.model import checks
 from ricordo.model.proposal import attributed

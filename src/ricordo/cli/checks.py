@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +19,7 @@ from ricordo.cli.options import Store
 from ricordo.cli.session import file_of
 from ricordo.clock import system_clock
 from ricordo.errors import RicordoError, StorageBusy, StorageError, StorageUnavailable
+from ricordo.frozen import dataclass
 from ricordo.model.record import Record
 from ricordo.version import __version__
 

@@ -3,11 +3,13 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, TypeAlias, get_type_hints
 
 import typer
 from typer.core import TyperGroup
+
+from ricordo.frozen import dataclass
 
 # A command takes ``store: Store`` as one parameter; on the command line it is every field of
 # ``Store``. :func:`expanded` gives typer the flat signature it expects.

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -15,6 +14,7 @@ from ricordo.cli.json_answers import CompletionInstalled, CompletionScript
 from ricordo.cli.options import AsJson, completing, words
 from ricordo.cli.render import answer
 from ricordo.errors import InvalidInput
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 
 # Typer's completion loads too much to be fast enough for a tab key, so only the command being typed

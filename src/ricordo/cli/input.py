@@ -4,13 +4,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ricordo import limits
 from ricordo.cli.options import STANDARD_STREAM
 from ricordo.errors import ImportFailed, InvalidInput
+from ricordo.frozen import dataclass
 from ricordo.model.thread import NewTurn
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+
+from ricordo.frozen import dataclass
 
 # Names for completion are read with sqlite3 directly, because our libraries load slowly. A missing,
 # old or unreadable file gives no names. Databases on a server are not queried while typing.

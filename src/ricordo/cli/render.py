@@ -6,10 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ricordo.errors import InvalidInput
+from ricordo.frozen import dataclass
 from ricordo.model.record import plain
 
 if TYPE_CHECKING:

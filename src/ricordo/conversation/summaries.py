@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -18,6 +17,7 @@ from ricordo.formation import prompts
 from ricordo.formation.injected import attack_cuts, fence_cuts
 from ricordo.formation.passages import kept_pieces, secret_cuts
 from ricordo.formation.screening import holds_secret
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
 from ricordo.metering import MeteredModel
 from ricordo.model.thread import EXTRACT, Turn

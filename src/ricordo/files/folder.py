@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -12,6 +11,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue, RicordoError
 from ricordo.files.disk import folder_names
 from ricordo.files.sync import SyncedFile
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER
 

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,7 @@ from ricordo.files.disk import make_folder
 from ricordo.files.mirror_merge import Notes
 from ricordo.files.mirror_text import ShownMemory
 from ricordo.files.sync import rewrite
+from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Status

@@ -1,6 +1,5 @@
 """The prompt files ``SOUL.md``, ``RULES.md`` and ``USER.md``, read for every prompt."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ from ricordo.errors import FilesUnavailable
 from ricordo.files.disk import read_file
 from ricordo.files.folder import FilesFolder
 from ricordo.files.sync import Unreadable
+from ricordo.frozen import dataclass
 from ricordo.model.vocabulary import GLOBAL_OWNER
 
 _START: Final = "<!--"

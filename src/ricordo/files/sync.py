@@ -8,7 +8,6 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +25,7 @@ from ricordo.files.disk import (
     replace_if_same,
     stamp_of,
 )
+from ricordo.frozen import dataclass
 
 _ATTEMPTS: Final = 5
 """Retries when the file is saved by somebody else during a sync."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,6 +12,7 @@ from ricordo.formation.decisions import past_decisions
 from ricordo.formation.sensitive import words_of
 from ricordo.formation.statements import CONTRADICTION_MIN, opposed, share_words
 from ricordo.formation.words import pattern, words
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
 from ricordo.model import checks
 from ricordo.model.checks import format_moment

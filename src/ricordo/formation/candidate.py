@@ -1,9 +1,9 @@
 """What formation works on: passages of turns, and candidates for memories."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from ricordo.frozen import dataclass
 from ricordo.model.thread import Observer
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 

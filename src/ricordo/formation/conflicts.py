@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final
@@ -29,6 +29,7 @@ from ricordo.formation.statements import (
     statements_of,
 )
 from ricordo.formation.words import pattern
+from ricordo.frozen import dataclass
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item

@@ -1,7 +1,6 @@
 """What may be stored at once, and what needs the user's consent."""
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -10,6 +9,7 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import plain_text, sensitive_fields_of
 from ricordo.formation.statements import opposed, refines, says_nothing_new
 from ricordo.formation.words import pattern, words
+from ricordo.frozen import dataclass
 from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import MemoryType, ProposalKind

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -16,6 +15,7 @@ from ricordo.formation.conflicts import (
     tells_change,
 )
 from ricordo.formation.statements import ENGLISH, share_of_words
+from ricordo.frozen import dataclass
 from ricordo.model.filters import TurnFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Action, Status

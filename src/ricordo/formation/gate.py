@@ -10,12 +10,12 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.fork_safety import OnePerProcess
 from ricordo.formation.words import lines, pattern
+from ricordo.frozen import dataclass
 from ricordo.providers.local_embedder import session_of
 from ricordo.text.normalise import is_dense, is_hangul
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
@@ -15,6 +15,7 @@ from ricordo.formation.regular_forms import (
 )
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import pattern
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.languages import guess

@@ -1,7 +1,7 @@
 """Proposals: storing, deciding and expiring what waits for the user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ricordo.errors import AlreadyDecided, ProposalNotFound
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.consent import PendingConsent, lifetime, settled_by
 from ricordo.formation.schedule import FormationPolicy, plan_lapsing
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal

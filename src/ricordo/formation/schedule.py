@@ -1,9 +1,9 @@
 """When conversations are formed: jobs queued in the transaction that causes them."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_THREADS_PER_SWEEP
 from ricordo.memories.lifecycle import next_end, plan_lifecycle
 from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone

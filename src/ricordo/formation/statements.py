@@ -7,13 +7,13 @@ contradiction, because the older statement is closed on its word.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 from ricordo.formation.sensitive import plain_text, words_of
 from ricordo.formation.words import lines, pattern, patterns, phrases, words
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
 from ricordo.text.namings import folded_name, relations

@@ -12,11 +12,11 @@ the words are of ten languages.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
 from ricordo.formation.words import pattern
+from ricordo.frozen import dataclass
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
 

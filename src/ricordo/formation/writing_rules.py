@@ -6,7 +6,7 @@ itself who did what, in a sentence or two, in the user's own language.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.candidate import Candidate
@@ -15,6 +15,7 @@ from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
 from ricordo.formation.screening import instructs
 from ricordo.formation.words import pattern, words
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times

@@ -11,7 +11,6 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from http import HTTPStatus
@@ -23,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from ricordo.formation.decisions import FIELDS
+from ricordo.frozen import dataclass
 from ricordo.http.addresses import is_loopback
 from ricordo.http.problems import PROBLEM_TYPE
 from ricordo.limits import MAX_DISCARDED_BYTES, MAX_PIPELINED_REQUESTS, REFUSAL_SECONDS

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 
 from ricordo import fork_safety
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbeddingError, InvalidInput
+from ricordo.frozen import dataclass
 from ricordo.index.embedders import Embedders, model_of
 from ricordo.index.relations import Relating
 from ricordo.limits import EMBEDDING_FILL_SECONDS, MAX_JOB_ERROR_CHARS

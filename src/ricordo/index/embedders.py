@@ -3,12 +3,13 @@
 import logging
 import time
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
+from ricordo.frozen import dataclass
 from ricordo.index.cache import LruCache
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.providers.embedder import Embedder

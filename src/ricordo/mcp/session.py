@@ -4,13 +4,13 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from anyio import CancelScope
 
 from ricordo.errors import InvalidCursor, InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.tools.sets import named_sets
 from ricordo.user_memory import UserMemory
 

@@ -2,13 +2,14 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo.errors import IllegalTransition, InvalidValue, MemoryNotFound, NothingToUndo
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_MERGED_ITEMS, MAX_PREDECESSORS, MAX_TAGS
 from ricordo.memories.additions import add_all, update_keyed
 from ricordo.memories.lifecycle import (

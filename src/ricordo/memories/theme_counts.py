@@ -1,10 +1,10 @@
 """How many memories each theme of a user has, counted once for as long as nothing is written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
+from ricordo.frozen import dataclass
 from ricordo.index.cache import LruCache
 from ricordo.memories.lookup import read_theme_counts
 from ricordo.storage.database import ReadTransaction

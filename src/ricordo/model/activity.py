@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from ricordo.frozen import dataclass
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import Action, EventStatus
 

@@ -1,9 +1,9 @@
 """What a prompt shows a model, and how it was used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from ricordo.frozen import dataclass
 from ricordo.model.record import Record
 from ricordo.model.search import SupersededStatement, TurnPart
 from ricordo.model.vocabulary import MemoryType

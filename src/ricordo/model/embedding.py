@@ -1,11 +1,12 @@
 """Vectors: the models that make them, and their progress."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from ricordo.frozen import dataclass
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import VectorState
 

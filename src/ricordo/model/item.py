@@ -1,12 +1,13 @@
 """A memory as stored and shown: its theme, status, lineage and history."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
 from ricordo import limits
 from ricordo.errors import IllegalTransition
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.record import Record

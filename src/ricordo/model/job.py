@@ -1,10 +1,11 @@
 """Jobs: background work as a durable row."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from ricordo.frozen import dataclass
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import JobState, Lane
 

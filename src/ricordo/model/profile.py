@@ -2,13 +2,13 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.item import Item
 from ricordo.model.record import Record

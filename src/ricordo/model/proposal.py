@@ -1,10 +1,10 @@
 """Proposals: what waits for the user's consent, including memories that others offer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ricordo.frozen import dataclass
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import (

@@ -4,12 +4,13 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from ricordo import limits
 from ricordo.errors import InvalidCursor, InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment, parse_moment
 
 

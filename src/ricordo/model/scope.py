@@ -1,11 +1,12 @@
 """Who is asking: scopes and API keys."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from ricordo.errors import CategoryNotAllowed, ScopeWidened
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.checks import category_slugs
 from ricordo.model.record import Record

@@ -1,12 +1,13 @@
 """Conversations: threads, turns, windows onto them, and states saved with them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.fields import Json, Kind, Moment, Parameter, Reference, Schema, Text
 from ricordo.model.item import Item

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.fence import GUIDED_TOOLS

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final
 
 from ricordo.access.policy import AccessPolicy
 from ricordo.formation.statements import opposed
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_RECALLED_CHARS, MAX_RECALLED_MEMORIES, MAX_RESULTS
 from ricordo.model.activity import RECALLED_SHOWN, RECALLED_USED
 from ricordo.model.context import Feedback, RecalledMemory, RecalledTurn

@@ -3,12 +3,12 @@
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from ricordo.errors import BadAnswer, ModelRefused, ModelUnavailable
+from ricordo.frozen import dataclass
 from ricordo.limits import (
     MAX_MODEL_ANSWER_CHARS,
     MAX_MODEL_RESPONSE_BYTES,

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal, Self
 
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.providers import endpoint
 from ricordo.providers.endpoint import Endpoint
 from ricordo.text.tokens import estimate_tokens

@@ -4,11 +4,12 @@ import ipaddress
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_MODEL_NAME_CHARS, MAX_URL_CHARS
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 
 # Lenient JSON: single quotes, line breaks inside strings, ``True``, ``False`` and ``None``,

@@ -8,7 +8,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ import numpy.typing
 
 from ricordo import fork_safety
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo.frozen import dataclass
 from ricordo.limits import (
     DEFAULT_LOCAL_TOKENS,
     LOCAL_BATCH_TEXTS,

@@ -1,12 +1,13 @@
 """Embeddings from an endpoint that speaks the OpenAI wire format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy
 
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo.frozen import dataclass
 from ricordo.limits import (
     EMBEDDING_REQUEST_SECONDS,
     MAX_EMBEDDED_CHARS,

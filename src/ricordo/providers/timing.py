@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from ricordo.clock import Clock, system_clock
+from ricordo.frozen import dataclass
 from ricordo.limits import (
     MAX_RETRY_AFTER_SECONDS,
     MODEL_BACKOFF_BASE_SECONDS,

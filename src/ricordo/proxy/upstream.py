@@ -3,11 +3,11 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Literal
 
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.providers.endpoint import (
     Endpoint,
     EndpointError,

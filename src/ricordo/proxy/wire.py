@@ -4,8 +4,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from ricordo.frozen import dataclass
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"

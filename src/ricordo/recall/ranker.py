@@ -7,12 +7,13 @@ turns. ``training/ranker`` has the recipe. Its probability is the score and the 
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib import resources
 from typing import Any, Final
 
 import numpy as np
 
+from ricordo.frozen import dataclass
 from ricordo.index.user_index import Ints
 from ricordo.recall.candidates import Candidates, Question
 from ricordo.recall.ranking import SCORE_DIGITS, THREAD_SHARE, Boosts, Scores

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Self
 
 import numpy as np
 
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 
 PARTS: Final = (
     "semantic",

@@ -4,11 +4,12 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ricordo.frozen import dataclass
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import ChosenEmbedder, Embedders
 from ricordo.index.names import UserNames

@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import ScopeWidened
+from ricordo.frozen import dataclass
 from ricordo.index.backfill import VectorBackfill
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 import sqlalchemy as sa
 
 from ricordo.errors import StorageBusy, StorageError
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_IMPORTED_ID_GAP
 from ricordo.model.embedding import VectorModel
 from ricordo.storage.sql import Condition, Row

@@ -1,12 +1,12 @@
 """Rows of formation: how far each thread is processed, and proposals."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.frozen import dataclass
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import Page
 from ricordo.model.thread import Turn

@@ -1,11 +1,11 @@
 """Stored responses of idempotent requests."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
 
+from ricordo.frozen import dataclass
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
 from ricordo.storage.backend import RaceLost
 from ricordo.storage.database import Database, retried

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from operator import itemgetter
@@ -11,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
+from ricordo.frozen import dataclass
 from ricordo.model.embedding import StoredChoice, VectorModel
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Status, VectorState

@@ -5,13 +5,13 @@ adjacent and the schema can be sharded by user. Nothing outside ``storage`` name
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_PIECE_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import (

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.frozen import dataclass
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction

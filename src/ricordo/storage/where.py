@@ -6,7 +6,7 @@ not see.
 
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.frozen import dataclass
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
 from ricordo.storage.sql import Condition, Moment, PreparedStatement, Words, has_tag, surely_among

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from ricordo.frozen import dataclass
 from ricordo.text.normalise import capitalised_inside_sentence, fold_with_places
 
 # All folded, with common abbreviations, grouped by how ambiguous they are.

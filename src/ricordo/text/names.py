@@ -5,10 +5,10 @@ A statement makes one of "my sister" and "Carolina"; names that are shared make 
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
+from ricordo.frozen import dataclass
 from ricordo.text.analyser import stop_words
 from ricordo.text.namings import (
     MOST_WORDS,

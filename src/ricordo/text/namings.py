@@ -6,11 +6,11 @@ By their form, in English and Indonesian, the commonest ones in German and Spani
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
+from ricordo.frozen import dataclass
 from ricordo.text.analyser import stop_words
 from ricordo.text.normalise import (
     fold_letters,

@@ -4,9 +4,10 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from ricordo.frozen import dataclass
 
 Span = tuple[int, int]
 

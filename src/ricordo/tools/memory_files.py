@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -21,6 +21,7 @@ from ricordo.errors import (
     told_outside,
 )
 from ricordo.formation import agent_notes
+from ricordo.frozen import dataclass
 from ricordo.limits import (
     MAX_CONTENT_CHARS,
     MAX_FILE_RETRIES,

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ from ricordo.errors import (
     StorageUnavailable,
 )
 from ricordo.files.disk import file_errors
+from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import BackupReport
 from ricordo.storage.database import Database

@@ -8,13 +8,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment, theme_slug
 from ricordo.transfer.drafts import ImportedData

@@ -8,11 +8,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, NoReturn
 
 from ricordo import limits
+from ricordo.frozen import dataclass
 
 _BLANK: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

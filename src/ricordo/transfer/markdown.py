@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ImportFailed
+from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -22,6 +22,7 @@ from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import opposed, says_nothing_new, share_of_words
 from ricordo.formation.writing_rules import has_dangling_time, validated
+from ricordo.frozen import dataclass
 from ricordo.index.relations import PreparedWrite
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel

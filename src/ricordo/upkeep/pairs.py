@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -21,6 +20,7 @@ from ricordo.formation.statements import (
     share_words,
     statements_of,
 )
+from ricordo.frozen import dataclass
 from ricordo.index.relations import Nearest
 from ricordo.model.item import Item
 from ricordo.model.reports import PairAction, PairDecision

@@ -4,12 +4,12 @@ Both work in steps of one transaction each, so running twice or being killed doe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
 
 from ricordo import limits
+from ricordo.frozen import dataclass
 from ricordo.index.relations import Near, Nearest, Relating
 from ricordo.model.job import Report
 from ricordo.recall.service import Recall

@@ -3,7 +3,6 @@
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import StorageError, in_log
+from ricordo.frozen import dataclass
 from ricordo.model.job import STORE_JOB_USER, NewJob, Report
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.database import Database, retried

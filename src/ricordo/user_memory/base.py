@@ -5,12 +5,13 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import PermissionMissing
 from ricordo.files.folder import FilesFolder
+from ricordo.frozen import dataclass
 from ricordo.memories.lookup import read_states
 from ricordo.memories.theme_counts import ThemeCounts
 from ricordo.model.activity import bucket_of

@@ -1,7 +1,6 @@
 """The activity page: daily charts, key figures, job queue and latest events."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -9,6 +8,7 @@ from starlette.responses import Response
 
 from ricordo.errors import InvalidValue, PermissionMissing
 from ricordo.formation.consent import PROPOSED_BEFORE
+from ricordo.frozen import dataclass
 from ricordo.model.activity import (
     KNOWN_ALREADY,
     RECALLED_SHOWN,

@@ -6,11 +6,11 @@ its texts keep their size. Each chart also has a table and a summary for screen 
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
 from typing import Final
 
+from ricordo.frozen import dataclass
 from ricordo.model.activity import DayActivity
 from ricordo.model.vocabulary import Action
 from ricordo.text.pieces import clean_cut

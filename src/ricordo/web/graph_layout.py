@@ -3,13 +3,13 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ricordo.frozen import dataclass
 from ricordo.web.charts import cut
 
 TEXT_SIZE: Final = 13.0

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Final, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import SortColumn
 from ricordo.model.item import Item

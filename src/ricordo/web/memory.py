@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from ricordo.errors import (
     ThreadNotFound,
     told_outside,
 )
+from ricordo.frozen import dataclass
 from ricordo.http.problems import status_of
 from ricordo.memories.lifecycle import is_expired
 from ricordo.model import checks

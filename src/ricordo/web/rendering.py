@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from importlib import resources
@@ -14,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
 from ricordo.text.pieces import clean_cut
 from ricordo.version import __version__

@@ -3,7 +3,7 @@
 import hashlib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from http import HTTPStatus
 from typing import Any, Final, Self
 
@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ricordo import errors
 from ricordo.errors import EmbeddingError, InvalidValue, TargetRefused
+from ricordo.frozen import dataclass
 from ricordo.http.problems import status_of
 from ricordo.http.routing import lengthy
 from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange, EmbeddingStatus, EmbeddingTest

@@ -1,9 +1,9 @@
 """What happened to memories, in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ricordo.frozen import dataclass
 from ricordo.model.checks import parse_moment
 from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import Event, Source

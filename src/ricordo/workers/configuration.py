@@ -1,9 +1,9 @@
 """Celery's settings, derived from ricordo's."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue
+from ricordo.frozen import dataclass
 from ricordo.jobs.broker import (
     QUEUES,
     SWEEP_TASK,

@@ -7,13 +7,13 @@ The policies bind every role except the tables' owner and superusers.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
 from psycopg import sql
 
 from ricordo.errors import AccessDenied, InvalidValue, RoleNotConfined
+from ricordo.frozen import dataclass
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.migration import VERSION_TABLE
 from ricordo.storage.sql import driver_of

@@ -6,12 +6,12 @@ import hashlib
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from ricordo.errors import DatabaseKeyMismatch, InvalidValue, StorageUnavailable, needs_extra
+from ricordo.frozen import dataclass
 
 # The key is derived from the passphrase and the salt at the start of the file like SQLCipher's own
 # (PBKDF2-HMAC-SHA512), so that other tools open the file with the same passphrase. It is derived
