@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ricordo.errors import InvalidInput
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 # Memories can hold any text, so control characters must not reach the terminal.
 
 Value = TypeVar("Value")
-_UNBOUNDED_COLUMNS: Final = 1_000_000
 _FEWEST_COLUMNS: Final = 10
 """Below this many terminal columns per table column, rows are shown as cards."""
 _TEXT_DIRECTIONS: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -59,7 +59,7 @@ def answer(as_json: bool, value: Value, for_people: Callable[[Value], Shown]) ->
         return
     shown = for_people(value)
     if isinstance(shown, str):
-        _console().print(harmless(shown), soft_wrap=True)
+        sys.stdout.write(f"{harmless(shown).expandtabs()}\n")
     else:
         _print_listing(shown)
 
@@ -98,39 +98,63 @@ def wants_colours() -> bool:
 def _console() -> "Console":
     from rich.console import Console
 
-    # Explicit, because rich would let other variables decide even for a pipe.
-    console = Console(
+    return Console(  # explicit, because rich would let other variables decide
         markup=False,
         emoji=False,
         highlight=False,
-        force_terminal=sys.stdout.isatty(),
+        force_terminal=True,
         color_system="auto" if wants_colours() else None,
     )
-    if not console.is_terminal:  # a pipe or a file gets each row on one line
-        console.width = _UNBOUNDED_COLUMNS
-    return console
 
 
 def _print_listing(listing: TableListing) -> None:
-    console = _console()
-    is_narrow = console.width < _FEWEST_COLUMNS * len(listing.headings)
-    with console.capture() as captured:
-        console.print(_cards(listing) if is_narrow else _table(listing, console))
-    for line in captured.get().removesuffix("\n").split("\n"):
+    text = _drawn(listing) if sys.stdout.isatty() else _aligned(listing)
+    for line in text.split("\n"):
         sys.stdout.write(f"{line.rstrip()}\n")
     if listing.note is not None:
         sys.stdout.flush()  # without a table there is no note
         say(listing.note)
 
 
-def _table(listing: TableListing, console: "Console") -> "Table":
+def _aligned(listing: TableListing) -> str:
+    """The table as a pipe or a file gets it: no line is wrapped. rich would load slowly."""
+    from rich.cells import cell_len
+
+    rows = [
+        [harmless(cell).expandtabs().split("\n") for cell in row]
+        for row in ([listing.headings] if listing.headings else []) + [*listing.rows]
+    ]
+    columns = max(map(len, rows), default=0)
+    widths = [
+        max(cell_len(line) for row in rows for line in (row[place] if place < len(row) else [""]))
+        for place in range(columns)
+    ]
+    return "\n".join(
+        "  ".join(
+            f"{line}{' ' * (width - cell_len(line))}"
+            for line, width in zip(lines, widths, strict=False)
+        )
+        for row in rows
+        for lines in zip_longest(*row, fillvalue="")
+    )
+
+
+def _drawn(listing: TableListing) -> str:
+    console = _console()
+    is_narrow = console.width < _FEWEST_COLUMNS * len(listing.headings)
+    with console.capture() as captured:
+        console.print(_cards(listing) if is_narrow else _table(listing))
+    return captured.get().removesuffix("\n")
+
+
+def _table(listing: TableListing) -> "Table":
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
     table = Table(
         *listing.headings,
-        box=SIMPLE if console.is_terminal else None,
+        box=SIMPLE,
         pad_edge=False,
         show_header=bool(listing.headings),
         padding=(0, 2, 0, 0),

@@ -6,7 +6,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from ricordo import fork_safety
@@ -322,6 +321,8 @@ class AsyncModelClient:
 
 def _options(endpoint: Endpoint) -> dict[str, Any]:
     """What all clients have in common."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     import httpx2
 
     return {

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.frozen import dataclass
-from ricordo.text.normalise import capitalised_inside_sentence, fold_with_places
+from ricordo.text.normalise import capitalised_inside_sentence, fold_with_places, lazy_pattern
 
 # All folded, with common abbreviations, grouped by how ambiguous they are.
 
@@ -45,13 +45,15 @@ _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _DAY_ENDING = r"(?:st|nd|rd|th|er|de|ste|o|a|\.)?"
 _NO_DIGIT = r"(?![0-9]|[.,:/][0-9])"
 _LINK = r"(?:\s+(?:of|de|del|do|di|the))?"
-_ISO_DATE = re.compile(
+_ISO_DATE = lazy_pattern(
     rf"(?<![\w.,:/-])(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])"
     rf"(?:-(?P<day>0[1-9]|[12][0-9]|3[01]))?(?![0-9-])(?!\w(?<!t))"
 )
-_DAY_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])")
-_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
-_LONE_YEAR = re.compile(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
+_DAY_MONTH_YEAR = lazy_pattern(
+    rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])"
+)
+_MONTH_YEAR = lazy_pattern(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
+_LONE_YEAR = lazy_pattern(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
 _DIGIT = re.compile(r"[0-9]")
 _WORD_HEAD = re.compile(r"(?<![a-z])[a-z]{3}")
 _WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
@@ -106,7 +108,7 @@ _MONTHS: Final = (
     | EVERYDAY_ABBREVIATIONS
 )
 
-_NAMED_MONTH = re.compile(
+_NAMED_MONTH = lazy_pattern(
     rf"(?:(?<![\w.,:/-])(?P<day>{_DAY})(?:\.?\s*-\s*(?P<day_to>{_DAY}))?{_DAY_ENDING}"
     rf"(?P<link>{_LINK})[\s-]*)?"
     rf"(?<![^\W_])(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"

@@ -6,6 +6,7 @@ from datetime import MAXYEAR, datetime, timedelta
 from typing import Final
 
 from ricordo.text.dates import ENGLISH_MONTHS
+from ricordo.text.normalise import lazy_pattern
 
 _LONGEST_YEARS: Final = 100
 _COUNTS: Final = {
@@ -62,20 +63,20 @@ _UNITS: Final = {
 }
 _COUNT: Final = rf"\d{{1,2}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}"
 _UNIT: Final = "|".join(_UNITS.values())
-_AGO: Final = re.compile(
+_AGO: Final = lazy_pattern(
     rf"(?<!\w)(?:(?P<en>{_COUNT}) (?P<unit>{_UNIT}) (?:ago|(?:yang )?lalu|atrás)"
     rf"|(?:vor|hace|il y a|há) (?P<de>{_COUNT}) (?P<units>{_UNIT}))(?!\w)",
     re.IGNORECASE,
 )
-_WEEKDAY: Final = re.compile(
+_WEEKDAY: Final = lazy_pattern(
     rf"(?<!\w)(?P<which>last|this past|this coming) (?P<day>{'|'.join(_WEEKDAYS)})(?!\w)",
     re.IGNORECASE,
 )
 _ONE: Final = {
-    step: re.compile(rf"(?<![^\W\d_])(?:{words})(?![a-zäöüáéíóúñâêãõç]|['’]s)", re.IGNORECASE)
+    step: lazy_pattern(rf"(?<![^\W\d_])(?:{words})(?![a-zäöüáéíóúñâêãõç]|['’]s)", re.IGNORECASE)
     for step, words in _PHRASES.items()
 }
-_ANY: Final = re.compile("|".join(f"(?:{one.pattern})" for one in _ONE.values()), re.IGNORECASE)
+_ANY: Final = lazy_pattern("|".join(f"(?:{one.pattern})" for one in _ONE.values()), re.IGNORECASE)
 
 
 _INDONESIAN_MONTHS: Final = (
@@ -92,12 +93,12 @@ _COMING: Final = {
     "bulan depan": ("month", "pada", _INDONESIAN_MONTHS),
     "tahun depan": ("year", "pada tahun", _INDONESIAN_MONTHS),
 }
-_NEXT: Final = re.compile(rf"\b(?:{'|'.join(_COMING)})\b", re.IGNORECASE)
-_MONTH_NEXT_YEAR: Final = re.compile(
+_NEXT: Final = lazy_pattern(rf"\b(?:{'|'.join(_COMING)})\b", re.IGNORECASE)
+_MONTH_NEXT_YEAR: Final = lazy_pattern(
     rf"\b({'|'.join((*ENGLISH_MONTHS, *_INDONESIAN_MONTHS))})(?: of)? (?:next year|tahun depan)\b",
     re.IGNORECASE,
 )
-_IN_A_WHILE: Final = re.compile(
+_IN_A_WHILE: Final = lazy_pattern(
     r"\bin (?P<count>a|one|two|three|four|five|six|[1-9]\d?) (?P<unit>week|month)s?"
     r"(?:['’]? time)?\b",
     re.IGNORECASE,
