@@ -37,6 +37,9 @@ def open_store(store: Store) -> Iterator["Memory"]:
         InvalidInput: a setting has a value that is not allowed.
         StorageError: the database cannot be opened.
     """
+    # Threads that multiply matrices wait by spinning: for one search that doubles what it computes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded
+
     from ricordo.wiring import open_memory
 
     if not is_debugging():  # standard error is for errors, in a format that programs may rely on
