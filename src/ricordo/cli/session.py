@@ -1,6 +1,7 @@
 """Open the store that the options name, for the time of one command."""
 
 import contextlib
+import gc
 import logging
 import os
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 DEBUG_VARIABLE: Final = "RICORDO_DEBUG"
 CACHE_VARIABLE: Final = "RICORDO_INDEX_CACHE_MB"
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 300_000  # as many as loading everything makes
 _SILENCE: Final = logging.NullHandler()
 _NOBODY_ELSE: Final = Acting()
 
@@ -37,9 +39,7 @@ def open_store(store: Store) -> Iterator["Memory"]:
         InvalidInput: a setting has a value that is not allowed.
         StorageError: the database cannot be opened.
     """
-    # Threads that multiply matrices wait by spinning: for one search that doubles what it computes.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded
-
+    _lighten()
     from ricordo.wiring import open_memory
 
     if not is_debugging():  # standard error is for errors, in a format that programs may rely on
@@ -48,6 +48,15 @@ def open_store(store: Store) -> Iterator["Memory"]:
     in_database = {} if os.environ.get(CACHE_VARIABLE) else {"index_cache_mb": 0}
     with open_memory(**{**in_database, **store.settings(), "run_jobs": False}) as memory:
         yield memory
+
+
+def _lighten() -> None:
+    """Spare a process that runs one command what pays in long ones; before the store is loaded."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    # Threads that multiply matrices wait by spinning: for one search that doubles what it computes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Of every package that is installed a file would be read, to see whether it extends pydantic.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 @contextlib.contextmanager

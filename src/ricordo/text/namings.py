@@ -241,8 +241,14 @@ def _surely_names_nobody(text: str) -> bool:
 def _telling_parts() -> frozenset[bytes]:
     """Of each word that names somebody its rarest part in letters and digits: of a.k.a. the k."""
     lists = map(word_list, ("called", "same", "projects"))
-    parts = (re.split(r"[.-]", word) for word in chain(_relation_words(), *lists))
-    return frozenset(max(one, key=lambda part: (len(part), part)).encode() for one in parts)
+    return frozenset(
+        (word if word.isalnum() else max(re.split(r"[.-]", word), key=_length_and_text)).encode()
+        for word in chain(_relation_words(), *lists)
+    )
+
+
+def _length_and_text(part: str) -> tuple[int, str]:
+    return len(part), part
 
 
 @cache
