@@ -2,8 +2,11 @@
 and in all of its languages.
 """
 
+import math
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +21,7 @@ from ricordo.providers.local_embedder import (
 _FIRST, _BETWEEN = 101, 102  # marks of the tokenizer
 _CHARS_OF_A_TOKEN: Final = 20
 _THREADS: Final = 2  # that each compute a batch do more than two that share one
-_BATCH: Final = 3  # pairs of about the same length; more do not fit into a core's cache
+_BATCH: Final = 2  # pairs; many do not fit into a core's cache
 
 Pair = tuple[list[int], list[int]]
 
@@ -45,15 +48,24 @@ class PairModel:
         ids: list[int] = self._tokenizer.encode(begin, add_special_tokens=False).ids
         return [*ids[:most], _BETWEEN]
 
-    def run(self, pairs: Sequence[Pair]) -> Any:
-        """A row of numbers for each pair."""
-        order = sorted(range(len(pairs)), key=lambda place: sum(map(len, pairs[place])))
-        given = [
-            packed([pairs[place] for place in order[start : start + _BATCH]])
-            for start in range(0, len(order), _BATCH)
-        ]
-        found = self._pool.map(lambda one: self._session.run(None, one)[0], given)
-        return np.concatenate(list(found))[np.argsort(order)]
+    def run(self, pairs: Sequence[Pair], until: float = math.inf) -> Any:
+        """A row of numbers for each pair: for a first batch on each thread, and for those that
+        follow as long as one more will probably be done by the moment ``until``.
+        """
+        took = 0.0
+
+        def rows(number: int) -> Any:
+            nonlocal took
+            started = time.monotonic()
+            if number >= _THREADS and started + took > until:
+                return None
+            start = number * _BATCH
+            found = self._session.run(None, packed(pairs[start : start + _BATCH]))[0]
+            took = time.monotonic() - started
+            return found
+
+        found = self._pool.map(rows, range(math.ceil(len(pairs) / _BATCH)))
+        return np.concatenate(list(takewhile(lambda one: one is not None, found)))
 
 
 def packed(pairs: Sequence[Pair]) -> dict[str, np.ndarray[Any, Any]]:

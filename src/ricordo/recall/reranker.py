@@ -30,7 +30,6 @@ Found = TypeVar("Found")
 QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
-_FEWEST_READ: Final = 4
 _LEAST: Final = 1e-4
 _FARTHEST: Final = 4.0
 _FEWEST, _MOST = 10, 1_000  # texts, for how sure it can be
@@ -115,17 +114,9 @@ class Reranker:
 
     def said(self, question: str, lines: Sequence[Line], seconds: float) -> Scores:
         """How much rather lines answer than not: the first few, and more while there is time."""
-        started = time.monotonic()
+        until = time.monotonic() + seconds
         asked = self._model.first(question, QUESTION_TOKENS)
-        pairs = [(asked, self._line(one)) for one in lines]
-        read_tokens = np.cumsum([len(asked) + len(line) for _, line in pairs])
-        said = np.zeros(0)
-        count = min(_FEWEST_READ, len(pairs))
-        while count > len(said):
-            rows = self._model.run(pairs[len(said) : count])
-            said = np.concatenate([said, rows[:, 0]])
-            speed = read_tokens[count - 1] / max(time.monotonic() - started, _LEAST)
-            count = int(np.searchsorted(read_tokens, speed * seconds, "right"))
+        said: Scores = self._model.run([(asked, self._line(one)) for one in lines], until)[:, 0]
         return said
 
     def _line(self, line: Line) -> list[int]:
