@@ -3,7 +3,6 @@
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from heapq import nsmallest
 from math import ceil
 from typing import Final
 
@@ -95,7 +94,7 @@ def similar_terms(
 
 
 def best_of(found: Iterable[tuple[str, float]], limit: int) -> list[tuple[str, float]]:
-    return nsmallest(limit, found, key=lambda pair: (-pair[1], pair[0]))
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
 def _best(
@@ -160,7 +159,11 @@ def _similarity(term: str, word: str, score: float) -> float:
 
 
 def _differ_by_one_slip(one: str, other: str) -> bool:
-    """One letter more, less or different, or two neighbours swapped."""
+    """One letter more, less or different, or two neighbours swapped. Of words of three letters and
+    more: either end stays.
+    """
+    if one[0] != other[0] and one[-1] != other[-1]:
+        return False
     if len(one) > len(other):
         one, other = other, one
     if len(other) - len(one) > 1:
