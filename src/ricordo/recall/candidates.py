@@ -534,8 +534,8 @@ def _known(facts: Mapping[int, Any], sources: Ints) -> Flags:
 
 def _best(near: Scores | None, words: Scores, count: int) -> Any:
     """The rows with the highest scores of either signal."""
-    by_words = best_rows(words, count)
-    found = [by_words[words[by_words] > 0]]
+    having = np.flatnonzero(words)  # most rows have no word, and equal scores take long to part
+    found = [having[best_rows(words[having], count)]]
     if near is not None:
         by_meaning = best_rows(near, count)
         found.append(by_meaning[near[by_meaning] > NOT_COMPARED])

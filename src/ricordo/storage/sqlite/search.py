@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
 from ricordo.storage.backend import Matches, TermRows
-from ricordo.storage.sql import Condition, Row, driver_of, matrix_of, vector_bytes
+from ricordo.storage.sql import Condition, Row, dot_products, driver_of, matrix_of, vector_bytes
 from ricordo.storage.tables import INDEXED, Indexed
 
 _MARK_CHARS: Final = 8
@@ -121,7 +121,7 @@ class SqliteSearch:
         )
         best: list[tuple[int, float]] = []
         for rows in connection.execute(statement).partitions(_SCAN_ROWS):
-            cosines = matrix_of(connection, [row[1] for row in rows]) @ query
+            cosines = dot_products(matrix_of(connection, [row[1] for row in rows]), query)
             ids = np.array([row[0] for row in rows])
             top = np.lexsort((-ids, -cosines))[:limit]
             best += [(rows[place][0], float(cosines[place])) for place in top]
