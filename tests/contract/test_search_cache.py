@@ -28,7 +28,7 @@ def test_the_least_recently_used_are_dropped(
     memory = open_store(backend_url, embedder=WordEmbedder(384), global_until=0)
     for name in ("ana", "ben", "cleo"):
         memory.user(name).add_many([f"Tea of {name} number {number}" for number in range(60)])
-    indexes = IndexCache(max_bytes=250_000)  # enough for two of them
+    indexes = IndexCache(max_bytes=150_000)  # enough for two of them
     model = memory.recall.embedders.chosen
     with memory.database.read_all() as view:
         made_by = model(view.connection, "ana").model
@@ -38,7 +38,7 @@ def test_the_least_recently_used_are_dropped(
                 assert user_index is not None
                 assert user_index.size == 60
                 kept.setdefault(name, []).append(user_index)
-                assert indexes.nbytes <= 250_000
+                assert indexes.nbytes <= 150_000
     assert kept["ana"][0] is kept["ana"][1] is kept["ana"][2]
     assert kept["ben"][0] is not kept["ben"][1]
     indexes.forget("ana")
@@ -54,7 +54,7 @@ def test_an_index_that_outgrows_the_cache_leaves_it(
     ana.add("Tea 0")
     assert len(ana.search("tea")) == 1
     assert memory.recall.indexes.nbytes > 0
-    ana.add_many([f"Tea {number} and more" for number in range(1, 520)])
+    ana.add_many([f"Tea {number} and more" for number in range(1, 800)])
     assert len(ana.search("tea", limit=50)) == 50
     assert memory.recall.indexes.nbytes == 0
     without = open_store(backend_url, index_cache_mb=0)

@@ -190,7 +190,7 @@ class IndexCache:
         entry.position, entry.model = position, model
 
     def _fits(self, rows: int) -> bool:
-        return rows * (_WIDTH_GUESS * 4 + _ROW_BYTES) <= self._max_bytes
+        return rows * (_WIDTH_GUESS * 2 + _ROW_BYTES) <= self._max_bytes
 
     def _make_room(self, key: tuple[str, str], entry: _CachedIndex) -> None:
         nbytes = 0 if entry.user_index is None else entry.user_index.nbytes

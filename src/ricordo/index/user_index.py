@@ -9,7 +9,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from ricordo.storage.sql import Row
+from ricordo.index.columns import FIRST_ROWS, Column
+from ricordo.index.vectors import PackedVectors
+from ricordo.storage.sql import Matrix, Row
 from ricordo.text.trigrams import TrigramIndex
 
 SATURATION: Final = 1.2
@@ -119,7 +121,6 @@ class Postings:
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 Values = TypeVar("Values")
 
-_FIRST_ROWS: Final = 64
 _COMPACT_SHARE: Final = 0.25
 _KEPT_IMPACTS: Final = 2_000
 
@@ -133,38 +134,6 @@ def best_rows(scores: Any, count: int) -> np.ndarray[tuple[int], np.dtype[np.int
     above = best[scores[best] > least]
     equal = np.flatnonzero(scores == least)
     return np.concatenate([above, equal[len(equal) - (count - len(above)) :]])
-
-
-class Column:
-    """A growing array with one number per row."""
-
-    def __init__(self, kind: Any, width: int = 0, rows: int = _FIRST_ROWS) -> None:
-        self._values = np.zeros((rows, width) if width else rows, kind)
-
-    def set(self, row: int, value: Any) -> None:
-        if row >= len(self._values):
-            self._make_room(row + 1)
-        self._values[row] = value
-
-    def fill(self, start: int, values: Any) -> None:
-        if start + len(values) > len(self._values):
-            self._make_room(start + len(values))
-        self._values[start : start + len(values)] = values
-
-    def _make_room(self, rows: int) -> None:
-        grown = np.zeros((rows * 5 // 4 + 1, *self._values.shape[1:]), self._values.dtype)
-        grown[: len(self._values)] = self._values
-        self._values = grown
-
-    def head(self, rows: int) -> Any:
-        """A view of the first rows; unset rows are zero."""
-        if rows > len(self._values):
-            self._make_room(rows)
-        return self._values[:rows]
-
-    @property
-    def nbytes(self) -> int:
-        return self._values.nbytes
 
 
 class Filled(Generic[Values]):
@@ -189,8 +158,8 @@ class UserIndex:
     alive = Filled[Flags]("_alive")
     with_vector = Filled[Flags]("_has_vector")
 
-    def __init__(self, expected_rows: int = _FIRST_ROWS) -> None:
-        self._expected_rows = max(expected_rows, _FIRST_ROWS)
+    def __init__(self, expected_rows: int = FIRST_ROWS) -> None:
+        self._expected_rows = max(expected_rows, FIRST_ROWS)
         self.rows = 0
         self.row_of: dict[int, int] = {}
         self._ids = Column(np.int64)
@@ -198,7 +167,7 @@ class UserIndex:
         self._lengths = Column(np.float32)
         self._digests = Column(np.int64)
         self._has_vector = Column(np.bool_)
-        self._vectors: Column | None = None
+        self._vectors: PackedVectors | None = None
         self._postings = Postings()
         self._dead_have_words = False
         self._norms: Floats | None = None
@@ -219,7 +188,7 @@ class UserIndex:
         return not self._has_too_many_dead(self.rows - self.size + count)
 
     def _has_too_many_dead(self, dead: int) -> bool:
-        return dead > _FIRST_ROWS + self.rows * _COMPACT_SHARE
+        return dead > FIRST_ROWS + self.rows * _COMPACT_SHARE
 
     @property
     def nbytes(self) -> int:
@@ -258,7 +227,7 @@ class UserIndex:
                 self._dead_have_words = True
             row = self.rows
             self._append_all([(row_id, terms)], [None])
-        self._set_vector(row, vector)
+        self._set_vectors([row], [vector])
         return row
 
     def remove(self, row_ids: Collection[int]) -> None:
@@ -270,7 +239,7 @@ class UserIndex:
         self.with_vector[places] = False
         self._digests.head(self.rows)[places] = 0
         if self._vectors is not None:
-            self._vectors.head(self.rows)[places] = 0.0
+            self._vectors.clear(places)
         self._dead_have_words = True
         self._drop_words_of_dead()
 
@@ -299,19 +268,17 @@ class UserIndex:
                 found[place] = having[np.minimum(at, len(having) - 1)] == rows
         return found
 
-    def cosines(self, query: Row) -> Floats | None:
+    def cosines(self, query: Row) -> Row | None:
         """The cosine of every row; None where none has a vector."""
-        if self._vectors is None or self._vectors.head(1).shape[1] != len(query):
+        if self._vectors is None or self._vectors.width != len(query):
             return None
-        return self._vectors.head(self.rows) @ query  # type: ignore[no-any-return]
+        return self._vectors.cosines(self.rows, query)
 
-    def cosines_to(
-        self, queries: np.ndarray[Any, np.dtype[np.float32]]
-    ) -> np.ndarray[Any, np.dtype[np.float32]] | None:
+    def cosines_to(self, queries: Matrix) -> Matrix | None:
         """The cosine of every row (down) with each of several vectors (across)."""
-        if self._vectors is None or self._vectors.head(1).shape[1] != queries.shape[1]:
+        if self._vectors is None or self._vectors.width != queries.shape[1]:
             return None
-        return self._vectors.head(self.rows) @ queries.T  # type: ignore[no-any-return]
+        return self._vectors.cosines_to(self.rows, queries)
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
@@ -322,10 +289,8 @@ class UserIndex:
         post = self._postings.add
         self._lengths.fill(start, [post(start + n, one[1]) for n, one in enumerate(stored)])
         self._has_vector.fill(start, [False] * len(stored))
-        for place, (one, vector) in enumerate(zip(stored, vectors, strict=True), start=start):
-            self.row_of[one[0]] = place
-            if vector is not None:
-                self._set_vector(place, vector)
+        self.row_of |= {one[0]: place for place, one in enumerate(stored, start=start)}
+        self._set_vectors(range(start, self.rows), vectors)
         self._norms = None
         self._impacts.clear()
 
@@ -337,16 +302,19 @@ class UserIndex:
             self._postings.keep_only(self.alive)
             self._dead_have_words = False
 
-    def _set_vector(self, row: int, vector: Row | None) -> None:
-        if vector is None:
-            self._has_vector.set(row, False)
-            return
+    def _set_vectors(self, rows: Sequence[int], vectors: Sequence[Row | None]) -> None:
+        self.with_vector[rows] = False
+        widths = [0 if vector is None else len(vector) for vector in vectors]
+        if self._vectors is None and any(widths):
+            self._vectors = PackedVectors(next(filter(None, widths)), self._expected_rows)
         if self._vectors is None:
-            self._vectors = Column(np.float32, len(vector), self._expected_rows)
-        if self._vectors.head(1).shape[1] != len(vector):
-            return  # another width cannot be compared; the row is found by its words
-        self._vectors.set(row, vector)
-        self._has_vector.set(row, True)
+            return
+        # Another width cannot be compared; such a row is found by its words.
+        places = [place for place, width in enumerate(widths) if width == self._vectors.width]
+        if places:
+            fitting = [rows[place] for place in places]
+            self._vectors.put(fitting, [vectors[place] for place in places])
+            self.with_vector[fitting] = True
 
     def _impact(self, term: str) -> tuple[Ints, Floats]:
         """The rows of a term, and its unweighted contribution to their scores.
@@ -430,6 +398,6 @@ class TurnIndex(UserIndex):
             self._lenders = np.where(usable, before, np.arange(self.rows))
         return self._lenders
 
-    def _set_vector(self, row: int, vector: Row | None) -> None:
-        super()._set_vector(row, vector)
+    def _set_vectors(self, rows: Sequence[int], vectors: Sequence[Row | None]) -> None:
+        super()._set_vectors(rows, vectors)
         self._lenders = None
