@@ -19,7 +19,7 @@ from ricordo.storage.tables import INDEXED, Indexed
 
 _MARK_CHARS: Final = 8
 _TERM_PUNCTUATION: Final = "!#$%&()*+,-./;<=>?@[\\]^_{|}~"
-_SCAN_ROWS: Final = 4_096  # vectors in memory at a time: 6 MB of a small model
+_SCAN_ROWS: Final = 1_024  # vectors in memory at a time: 1.5 MB of a small model, reused
 
 
 class SqliteSearch:
