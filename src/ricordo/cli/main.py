@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import gc
 import io
 import itertools
 import os
@@ -10,7 +9,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import typer
 
@@ -33,7 +32,6 @@ from ricordo.cli.render import write_lines
 from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
 from ricordo.errors import RicordoError, UnknownField
 
-_OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 # typer exports only this usage error; its parent class covers all of them.
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
@@ -57,8 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked:
         write_lines(filter(None, [complete(topics(), asked)]))
         return OK
-    # Collecting garbage among freshly loaded modules would take a tenth of a short command.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     as_json = "--json" in itertools.takewhile(lambda argument: argument != "--", given)
     _replace_unencodable(sys.stdout)

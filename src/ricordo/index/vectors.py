@@ -48,6 +48,8 @@ class PackedVectors:
 
     def cosines_to(self, rows: int, queries: Matrix) -> Matrix:
         """Of each of the first rows (down) with each of several vectors (across)."""
+        if len(queries) == 1:  # for which BLAS would wake its threads at each block
+            return self.cosines(rows, queries[0])[:, None]
         found = np.empty((rows, len(queries)), np.float32)
         for start, block in self._blocks(rows):
             np.matmul(block, queries.T, out=found[start : start + len(block)])

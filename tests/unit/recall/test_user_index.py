@@ -88,6 +88,21 @@ def test_its_cosines_are_those_of_the_vectors(given_puts: list[Put]) -> None:
     assert user_index.cosines(np.zeros(4, np.float32)) is None
 
 
+@given(puts, st.integers(1, 3))
+def test_its_cosines_are_the_same_for_one_vector_and_for_several(
+    given_puts: list[Put], count: int
+) -> None:
+    user_index, _ = filled(given_puts)
+    queries = np.array([[0.5, -0.25, 1.0], [1.0, 0.0, 0.5], [0.0, 0.0, 0.0]], np.float32)[:count]
+    together = user_index.cosines_to(queries)
+    for column, query in enumerate(queries):
+        alone = user_index.cosines(query)
+        if alone is None or together is None:
+            assert alone is None and together is None
+        else:
+            assert together[:, column] == pytest.approx(alone, abs=1e-5)
+
+
 @given(puts, st.lists(terms, unique=True))
 def test_it_knows_which_rows_have_a_term(given_puts: list[Put], asked: list[str]) -> None:
     user_index, expected = filled(given_puts)
