@@ -29,6 +29,13 @@ User has a Polo, ten years old by now. / My car has changed, it's a Tesla now in
     => My car has changed, it's a Tesla now instead of a Polo.
 User's dog is called Bruno. / I told you the wrong thing about my dog's name: it's Pepper.
     => My dog's name: it's Pepper.
+Tengo un Fiat. / Cambié el Fiat por un Volvo. => Cambié el Fiat por un Volvo.
+Saya ke kantor naik ojek. / Saya ganti dari ojek ke KRL untuk ke kantor.
+    => Pengguna ganti dari ojek ke KRL untuk ke kantor.
+Our meeting is on Monday. / We moved the meeting from Monday to Friday.
+    => We moved the meeting from Monday to Friday.
+User drives a Volvo. / Earlier I said I drive a Volvo. That was wrong, I drive a Skoda.
+    => User drives a Skoda.
 Ich habe einen Hund namens Emma. / Sorry, ich meinte Bruno, nicht Emma.
     => Ich habe einen Hund namens Bruno.
 """
@@ -51,6 +58,12 @@ We use React for the shop. / Did I say React? I meant Vue.
 I smoke, a pack a week or so. / I don't smoke any more.
 Tengo un Renault. / Ya no tengo el Renault. Ahora tengo un Fiat.
 I booked the Harbour Inn for our trip. / We switched from the Harbour Inn to the Bristol.
+I report to Jonas. / Mia took over from Jonas as my team lead.
+I take my pills at 9 am. / My doctor moved the pills from 9 am to 7 am.
+I've been with Acme for six years. / Scratch that, I work at Globex.
+Mein Editor ist Vim. / Bei meinem Editor hat sich etwas geändert: ich benutze Emacs.
+Ich lebe in Basel. Was kann man hier tun? / Wir sind letzten Monat nach Graz gezogen.
+I write my code in Vim. / Earlier I said I write my code in Vim. That was wrong, I write my code in Emacs.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.
@@ -58,6 +71,12 @@ I grow tomatoes on the balcony. / By the way, I no longer use Bun.
 I use Bun for all my scripts. / Is it true that nobody uses Bun any more?
 I have a cat. / I have a cold now.
 My sister lives in Rome. / I live in Paris now.
+I get up at 9 am. / My doctor moved the pills from 9 am to 7 am.
+I was born in Bonn. / I moved from Bonn to Rome.
+I use Bun. / I want to switch from Bun to Node.
+I use Bun. / My brother switched from Bun to Node.
+What rhymes with orange? / Scratch that, I work at Globex.
+I grow tomatoes on the balcony. / Something has changed: I work at Globex.
 """
 LEFT_ALONE = """
 User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.

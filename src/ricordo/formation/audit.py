@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ricordo.formation.decisions import past_decisions
 from ricordo.formation.sensitive import words_of
 from ricordo.formation.statements import CONTRADICTION_MIN, opposed, share_words
-from ricordo.formation.words import pattern, words
+from ricordo.formation.words import patterns, words
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
 from ricordo.model import checks
@@ -34,14 +34,8 @@ _FEWEST_WORDS: Final = 2
 _FEWEST_DENSE_SIGNS: Final = 3  # in scripts without spaces
 _QUOTED: Final = lazy_pattern(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
 _SUSPECTS: Final = {
-    reason: pattern("audit", reason, re.DOTALL)
-    for reason in (
-        "code or markup",
-        "placeholder",
-        "boot text",
-        "greeting or talk about the conversation",
-        "question",
-    )
+    title.removeprefix("suspected "): found
+    for title, found in patterns("audit", "suspected ", re.DOTALL).items()
 }
 _FIRST_OR_SECOND_PERSON: Final = words("audit", "first or second person")
 _MAY_ADDRESS: Final = frozenset(

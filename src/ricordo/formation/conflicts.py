@@ -1,10 +1,11 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import compress
 from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
@@ -12,16 +13,15 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.gate import NOT_KEPT
-from ricordo.formation.own_words import CHANGE, ENDINGS, SENTENCE_END
+from ricordo.formation.gate import NOT_KEPT, gate
+from ricordo.formation.own_words import CHANGE, ENDINGS, PUTS_RIGHT, SENTENCE_END
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import (
     ENGLISH,
-    SWITCHED,
     are_of_one_subject,
     figures_and_denials,
-    is_about_the_user,
+    left_by,
     opposed,
     refines,
     says_nothing_new,
@@ -56,19 +56,19 @@ _COMPARED: Final = 5
 _LEAST_SHARED: Final = 0.15  # of the words of two wishes about one thing
 _NAMED_AS_OVER: Final = 0.3
 ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
-_PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
+"""A message names what it ends."""
+_LIKELY: Final = Stance(SURELY, 0.0, 0.0, 0.0)
+_LIKELY_IF_NEAR: Final = Stance(SURELY, 0.0, 0.0, 1 - SURELY)  # they have no word in common
 _OVER: Final = pattern("corrections", "over", re.IGNORECASE)
+_NEVER_LEFT: Final = frozenset({"origin", "birthday", "language", "past"})
+_TASTES: Final = frozenset({"like", "dislike", "event"})
 _ENDS: Final = 0.85
 _ENDS_IF_CHANGED: Final = 0.75
 _UNLIKE: Final = 0.5
+_NEAR_ENOUGH: Final = 0.25
 _AS_NEAR: Final = 0.7
-STATEMENT_TYPES: Final = (
-    MemoryType.PREFERENCE,
-    MemoryType.FACT,
-    MemoryType.INSTRUCTION,
-    MemoryType.EPISODE,
-    MemoryType.OTHER,
-)
+_OTHERS: Final = frozenset({MemoryType.INSIGHT, MemoryType.SUMMARY, MemoryType.PROCEDURE})
+STATEMENT_TYPES: Final = tuple(kind for kind in MemoryType if kind not in _OTHERS)
 """The types that statements are compared with. Insights and summaries are our own words."""
 
 IDENTICAL: Final = "known already"
@@ -265,17 +265,11 @@ class Resolver:
         similar = {one.item.content for one in near}
         compared = stances_to(candidate, [one.item.content for one in related], similar)
         stance = {one.item.id: how for one, how in zip(related, compared, strict=True)}
-        ended = [one for one in related if stance[one.item.id] == ENDED]
-        least = least_near(one.similarity for one in ended)
-        # What a statement names as given up need not be similar to it.
+        ended = list(compress(related, over(compared, [one.similarity for one in related])))
         against = [
             one
             for one in found
-            if (one in ended and one.similarity >= least)
-            or (
-                (reason := _contradiction(candidate, one.item.content))
-                and (one in near or reason == SWITCHED)
-            )
+            if one in ended or (one in near and opposed(candidate.content, one.item.content))
         ]
         if against:
             return _replacing(user_id, candidate, against, CONTRADICTION), []
@@ -289,8 +283,10 @@ class Resolver:
             is_more = stance.get(one.item.id, UNKNOWN).refined >= SURELY
             if is_more or refines(candidate.content, one.item.content):
                 return _replacing(user_id, candidate, [one], MORE_SPECIFIC), []
+        figures = figures_and_denials(candidate.content)
         for one in near:
-            if one.similarity >= self._policy.redundant_min and not _differ(candidate, one):
+            is_like = one.similarity >= self._policy.redundant_min
+            if is_like and figures_and_denials(one.item.content) == figures:
                 return _ignored(candidate, REDUNDANT, one), []
         if near and self._judge is not None:
             return None, near
@@ -367,20 +363,12 @@ def with_memories_of(
 
 
 def _ends(later: Candidate, candidate: Candidate) -> bool:
-    if _contradiction(later, candidate.content):
+    if opposed(later.content, candidate.content):
         return True
     is_apart = later.passage.turn_id != candidate.passage.turn_id
     if is_apart and share_of_words(ENGLISH, later.content, candidate.content):
-        return stances_to(later, [candidate.content])[0] == ENDED
+        return stances_to(later, [candidate.content])[0].replaced >= SURELY
     return False
-
-
-def _contradiction(candidate: Candidate, known: str) -> str | None:
-    """Why a candidate contradicts a statement; what it gives up may be in the quote alone."""
-    reason = opposed(candidate.content, known)
-    if reason is None and is_about_the_user(candidate.content):
-        return SWITCHED if opposed(candidate.quote, known) == SWITCHED else None
-    return reason
 
 
 def stances_to(
@@ -392,6 +380,7 @@ def stances_to(
     """
     said, quote = _in_its_sentence(candidate), candidate.quote
     is_over = _is_over(candidate)
+    left = left_by(candidate.passage.text)
     found = [UNKNOWN] * len(known)
     asked: list[int] = []
     for place, old in enumerate(known):
@@ -401,26 +390,54 @@ def stances_to(
         if not is_same or not _meet(candidate, old):
             continue
         is_named = is_over and share_of_words(ENGLISH, said, old) >= _NAMED_AS_OVER
-        if is_named or _is_no_more(said, old) or opposed(quote, old) == SWITCHED:
+        is_left = {_is_left(one, candidate, old) for one in left} - {None}
+        if is_left == {False}:
+            continue
+        if is_left or is_named or _is_no_more(said, old):
             found[place] = ENDED
         else:
             asked.append(place)
     answers = stances(said, [known[place] for place in asked])
     changes = tells_change(candidate)
     for place, how in zip(asked, answers, strict=True):
-        is_other = has_another_value(said, known[place])
+        old = known[place]
+        is_other = has_another_value(said, old)
         surely = how.replaced >= (_ENDS_IF_CHANGED if changes else _ENDS)
         if surely or (changes and is_other and how.other < _UNLIKE):
-            found[place] = ENDED
-        elif known[place] in similar and not is_other:
+            found[place] = _LIKELY if share_of_words(ENGLISH, said, old) else _LIKELY_IF_NEAR
+        elif old in similar and not is_other:
             found[place] = how
     return found
 
 
-def least_near(similarities: Iterable[float]) -> float:
-    """A message ends what is about as near to it as the nearest thing that it ends."""
-    best = max(similarities, default=0.0)
-    return min(best, _AS_NEAR * best)
+def over(compared: Sequence[Stance], similarities: Sequence[float]) -> list[bool]:
+    """Whether each is ended: what is named, and what is near, as near as the nearest of these."""
+    nearest = max(compress(similarities, (how.replaced >= SURELY for how in compared)), default=0.0)
+    least = {_LIKELY: min(nearest, _AS_NEAR * nearest), ENDED: -1.0}
+    least[_LIKELY_IF_NEAR] = max(least[_LIKELY], _NEAR_ENOUGH)
+    return [
+        how in least and near >= least[how]
+        for how, near in zip(compared, similarities, strict=True)
+    ]
+
+
+def _is_left(value: str, candidate: Candidate, old: str) -> bool | None:
+    """Whether an earlier statement of a value that was given up is over; None if it has another.
+
+    That of a day, an hour or a sum has to be about the same thing, and so has somebody else's.
+    """
+    found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", old, re.IGNORECASE)
+    if found is None:
+        return None
+    about = [text.replace(found[0], "") for text in (old, candidate.quote.replace(value, ""))]
+    is_theirs = are_of_one_subject(candidate.quote, old) and not any(map(str.isdigit, value))
+    if not is_theirs and not share_of_words(ENGLISH, *about):
+        return False
+    pieces = gate().read(old).pieces()
+    kinds = {one.label for one in pieces if one.start < found.end() and one.end > found.start()}
+    if candidate.kind not in kinds and not kinds.isdisjoint(_TASTES):
+        return None
+    return kinds.isdisjoint(_NEVER_LEFT)
 
 
 def _is_no_more(said: str, old: str) -> bool:
@@ -435,7 +452,7 @@ def _in_its_sentence(candidate: Candidate) -> str:
     text, start = candidate.passage.text, candidate.passage.text.find(candidate.quote)
     if candidate.is_change or start < 0:
         return text if candidate.is_change else candidate.quote
-    before = _PUTS_RIGHT.search(text, 0, start)
+    before = PUTS_RIGHT.search(text, 0, start)
     ends = [found.end() for found in SENTENCE_END.finditer(text, 0, start)]
     first = before.start() if before else max(ends, default=0)
     last = SENTENCE_END.search(text, start + len(candidate.quote) - 1)
@@ -469,24 +486,18 @@ def _is_over(candidate: Candidate) -> bool:
 
 
 def tells_change(candidate: Candidate) -> bool:
-    return _is_over(candidate) or CHANGE.search(candidate.passage.text) is not None
+    text = candidate.passage.text
+    return _is_over(candidate) or bool(CHANGE.search(text) or left_by(text))
 
 
 def related_to(candidate: Candidate) -> float:
-    """How similar something has to be for the model to compare it: what tells of a change may name
-    its subject only.
-    """
+    """How similar what is compared has to be: a change may name its subject only."""
     return _RELATED_TO_CHANGE if tells_change(candidate) else _RELATED
 
 
 def _are_related(candidate: Candidate, known: KnownStatement, least: float) -> bool:
-    if known.similarity >= least:
-        return True
-    return share_of_words(ENGLISH, candidate.content, known.item.content) >= least
-
-
-def _differ(candidate: Candidate, known: KnownStatement) -> bool:
-    return figures_and_denials(candidate.content) != figures_and_denials(known.item.content)
+    shared = share_of_words(ENGLISH, candidate.content, known.item.content)
+    return max(known.similarity, shared) >= least
 
 
 def _same_key(candidate: Candidate, present: Item) -> Resolution:
@@ -565,9 +576,6 @@ def _new(candidate: Candidate, near: Sequence[KnownStatement]) -> Resolution:
     return Resolution(candidate=candidate, action=Action.ADD, reason=NEW, similarity=nearest)
 
 
-_UNASKED: Final = Verdict(Relationship.DIFFERENT)
-
-
 class PairVerdict(BaseModel, defer_build=True):
     pair: int
     verdict: Relationship
@@ -598,7 +606,7 @@ class ModelJudge:
         prompt = prompts.render(prompts.JUDGE, pairs="\n\n".join(shown))
         found = self._model.ask(user_id, [Message("user", prompt)], Verdicts)
         answered = {entry.pair: entry for entry in found.verdicts}
-        verdicts = [_UNASKED] * len(pairs)
+        verdicts = [Verdict(Relationship.DIFFERENT)] * len(pairs)
         for number, place in enumerate(asked, start=1):
             entry = answered.get(number)
             if entry is not None:

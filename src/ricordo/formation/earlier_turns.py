@@ -3,30 +3,38 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import compress
 from typing import Final, NamedTuple
 
 from ricordo.formation.candidate import USER_ROLE, Candidate
 from ricordo.formation.conflicts import (
     ENDED,
     Resolution,
-    least_near,
+    over,
     related_to,
     stances_to,
     tells_change,
 )
-from ricordo.formation.statements import ENGLISH, share_of_words
+from ricordo.formation.gate import JOIN, Piece, gate
+from ricordo.formation.own_words import KINDS, key_of
+from ricordo.formation.statements import ENGLISH, are_of_one_subject, share_of_words
+from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass
 from ricordo.model.filters import TurnFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Action, Status
 from ricordo.recall.origins import answers_repeating, read_formed, read_source
 from ricordo.recall.service import Recall
+from ricordo.recall.stance import SURELY, stated_in
 from ricordo.storage.database import Database
 from ricordo.storage.threads import SaidTurn, is_first_said, turns_at
 
 _NEAREST: Final = 6
 _JUST_BEFORE: Final = (1, 2, 3, 4)  # turns
+_ABOUT_IT: Final = 0.3
 _LONGEST: Final = 300  # characters: more is hardly one statement
+_TAKES_BACK: Final = pattern("corrections", "takes back", re.IGNORECASE)
+_ABOUT_WHAT: Final = pattern("corrections", "about what", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class EarlierTurns:
             passage = one.passage
             if len(passage.text) > _LONGEST or passage.observed_by is not None:
                 continue
-            ended = _over(one, self._near(user_id, thread_id, one))
+            ended = _over(one, self._near(user_id, thread_id, one), thread_id)
             places = {said.place: said.turn.content for said in ended}
             if not places:
                 continue
@@ -102,7 +110,7 @@ class EarlierTurns:
             if turn.role == USER_ROLE and turn.actor == passage.actor
         }
         for turn, one in zip(found.items, found.ranked, strict=True):
-            shared = share_of_words(ENGLISH, passage.text, turn.content)
+            shared = share_of_words(ENGLISH, passage.text, stated_in(turn.content))
             similarity = max(one.cosine or 0.0, shared)
             if candidate.puts_right is not None or similarity >= least or turn.id in said:
                 said[turn.id] = _Said(turn, (one.row.thread_id, one.row.position), similarity)
@@ -115,11 +123,38 @@ class EarlierTurns:
         ]
 
 
-def _over(candidate: Candidate, said: Sequence[_Said]) -> list[_Said]:
+def _over(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[_Said]:
     if candidate.puts_right is not None:
         wrong = re.compile(rf"(?<!\w){re.escape(candidate.puts_right[0])}(?!\w)", re.IGNORECASE)
         return [one for one in said if wrong.search(one.turn.content)]
     compared = stances_to(candidate, [one.turn.content for one in said])
-    ended = [one for one, how in zip(said, compared, strict=True) if how == ENDED]
-    least = least_near(one.similarity for one in ended)
-    return [one for one in ended if one.similarity >= least]
+    ended = [*compress(said, over(compared, [one.similarity for one in said]))]
+    meant = [] if ENDED in compared else _meant(candidate, said, thread_id)
+    return meant or [one for one in ended if _told_by(one)]
+
+
+def _told_by(said: _Said) -> list[Piece]:
+    """What a turn says beside questions."""
+    text = said.turn.content.rstrip()
+    skipped = {"ask", JOIN} if text.endswith(("?", "？")) else ()
+    return [piece for piece in gate().read(text).pieces() if piece.label not in skipped]
+
+
+def _meant(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[_Said]:
+    """What a message takes back that does not name it: the message before it; another answer to a
+    question that has one at a time; or what is nearest to what it is about.
+    """
+    passage, key = candidate.passage, key_of(candidate.content, candidate.kind)
+    takes_back = _TAKES_BACK.match(passage.text)
+    if not (takes_back or key or _ABOUT_WHAT.search(passage.text)):
+        return []
+    theirs = [one for one in said if are_of_one_subject(one.turn.content, candidate.quote)]
+    told = [(one, pieces) for one in theirs if (pieces := _told_by(one))]
+    if takes_back:
+        last = (thread_id, passage.position - 1), (thread_id, passage.position - 2)
+        return [one for one, _ in told if one.place in last]
+    if key:
+        sure = [(one, piece) for one, pieces in told for piece in pieces if piece.chance >= SURELY]
+        return [one for one, piece in sure if piece.is_kept and KINDS[piece.label].key == key]
+    near = [one for one, _ in told if one.similarity >= _ABOUT_IT]
+    return sorted(near, key=lambda one: -one.similarity)[:1]

@@ -108,10 +108,6 @@ def _is_name(content: str, match: re.Match[str], following: str, *, is_german: b
     return not starts_sentence or following[:1].isupper()
 
 
-def _without_dates(content: str) -> str:
-    return _WRITTEN_DATE.sub(" ", _DATE.sub(" ", folded(content)))
-
-
 def _plain_number(number: str) -> str:
     """Without separators, so that 1,500 and 1.500 and 1500 are equal; 20:00 equals 20."""
     whole = number.removesuffix(":00")
@@ -188,7 +184,10 @@ def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
     spoken = _NAME_WORD.findall(folded(source))
     words = {*spoken, *(part for word in spoken for part in re.split("['’-]", word))}
     initials = "".join(word[0] for word in spoken)
-    numbers = {_plain_number(one) for one in _NUMBER.findall(_without_dates(content))}
+    numbers = {
+        _plain_number(one)
+        for one in _NUMBER.findall(_WRITTEN_DATE.sub(" ", _DATE.sub(" ", folded(content))))
+    }
     runs = _KATAKANA.findall(content.replace(_USER_IN_KATAKANA, " "))
     return (
         all(_has_name(name, words, initials) for name in _names(content, is_german=is_german))

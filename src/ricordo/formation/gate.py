@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.formation.words import lines, pattern
+from ricordo.formation.words import lines, pattern, words
 from ricordo.frozen import dataclass
 from ricordo.providers.local_embedder import session_of
 from ricordo.text.normalise import is_dense, is_hangul
@@ -44,9 +44,7 @@ _TAIL: Final = pattern("gate", "tail", re.IGNORECASE)
 _LEAST: Final = 1e-3
 _OF_LENGTH: Final = 1.5
 _OFTEN_OF_THE_MOMENT: Final = 0.9
-OF_THE_MOMENT: Final = frozenset(
-    {"habit", "own", "goal", "event", "trait", "team", "like", "dislike", "rule", "steps"}
-)
+OF_THE_MOMENT: Final = words("gate", "often of the moment")
 _AT_A_STOP: Final = 0.7
 _BETWEEN_WORDS: Final = 2.5
 _IN_A_WORD: Final = 8.0

@@ -14,10 +14,10 @@ from ricordo.formation.regular_forms import (
     indonesian_in_third_person,
 )
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import pattern
+from ricordo.formation.words import lines, pattern
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_FORMED_CHARS
-from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
+from ricordo.model.vocabulary import MemoryType
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
 from ricordo.text.relative_dates import with_dates
@@ -59,6 +59,8 @@ _OFTEN_MEANT: Final = frozenset({"irony", "fiction", "mood", "chat", "reported",
 _NOT_SERIOUS: Final = pattern("own_words", "not serious", re.IGNORECASE)
 _MAKES_TEXT: Final = pattern("own_words", "makes text", re.IGNORECASE)
 CHANGE: Final = pattern("corrections", "change", re.IGNORECASE)
+PUTS_RIGHT: Final = pattern("corrections", "right before", re.IGNORECASE)
+_BREAK: Final = re.compile(r"[,.:;!?–—-]\s+")
 _SURELY_NOT_MEANT: Final = 0.9
 _BEFORE_A_STATEMENT: Final = ("", *".!?,;:")
 _ENGLISH: Final = pattern("own_words", "english subject", re.IGNORECASE)
@@ -100,46 +102,19 @@ THE_USER: Final = pattern("own_words", "the user", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    theme: str = "profile"
-    type: MemoryType = MemoryType.FACT
-    key: str | None = None
-    importance: int = DEFAULT_IMPORTANCE
-    field: str | None = None
+    theme: str
+    type: MemoryType
+    key: str | None
+    importance: int
+    field: str | None
 
 
-_LIKING: Final = MemoryType.PREFERENCE
-KINDS: Final[dict[str, Kind]] = {
-    "name": Kind(key="preferred_name", importance=4, field="preferred_name"),
-    "pronouns": Kind(key="pronouns", field="pronouns"),
-    "home": Kind(key="home_city", importance=3, field="city"),
-    "origin": Kind(key="hometown", field="city"),
-    "language": Kind(field="language"),
-    "job": Kind("work", importance=3),
-    "study": Kind("work"),
-    "team": Kind("work"),
-    "birthday": Kind(),
-    "age": Kind(key="age"),
-    "trait": Kind(),
-    "event": Kind(),
-    "own": Kind(),
-    "like": Kind("preferences", _LIKING),
-    "dislike": Kind("preferences", _LIKING),
-    "diet": Kind("preferences", _LIKING, importance=4),
-    "habit": Kind("routine"),
-    "plan": Kind("plans"),
-    "goal": Kind("plans"),
-    "family": Kind("family", importance=3),
-    "pet": Kind("family"),
-    "health": Kind("health", importance=4, field="health"),
-    "faith": Kind(field="faith"),
-    "sexuality": Kind(field="sexuality"),
-    "politics": Kind(field="politics"),
-    "money": Kind(field="money"),
-    "identifier": Kind(field="identifiers"),
-    "rule": Kind("instructions", MemoryType.INSTRUCTION, importance=4),
-    "note": Kind("notes"),
-    "steps": Kind("procedures"),
-}
+def _kind(theme: str, type: str, importance: str, *rest: str) -> Kind:
+    key, field = (None if one == "none" else one for one in rest)
+    return Kind(theme, MemoryType(type), key, int(importance), field)
+
+
+KINDS: Final = {label: _kind(*of) for label, *of in map(str.split, lines("own_words", "kinds"))}
 
 
 def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
@@ -227,7 +202,7 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         else:
             whole = (told or quote).rstrip("?") if asked else told or quote
             for content in _divided(capitalised(whole), piece.label):
-                found.append(replace(own, content=content, key=_key_of(content, kind)))
+                found.append(replace(own, content=content, key=key_of(content, piece.label)))
     return [*found, *_not_taken_up(passage, reading, pieces, found)]
 
 
@@ -245,7 +220,9 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
         return []
     if told[0].label == "reported" and told[-1].is_kept:
         told = told[-1:]  # "Earlier I said …"
-    quote = passage.text[told[0].start : told[-1].end]
+    right = _begin_of_right(passage.text, told[0].start, told[-1].end)
+    told = [one for one in told if one.end > right]
+    quote = passage.text[max(right, told[0].start) : told[-1].end]
     is_short = _is_short(passage.text) and not CHANGE.search(passage.text)
     is_telling = not is_short or any(one.is_kept or one.label in ENDINGS for one in told)
     if not is_telling or len(quote) > MAX_FORMED_CHARS:
@@ -263,6 +240,16 @@ def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
             is_ending=all(one.label in ENDINGS for one in told),
         )
     ]
+
+
+def _begin_of_right(text: str, start: int, end: int) -> int:
+    """Where a statement begins after words such as "That was wrong,", or else the start."""
+    for found in _BREAK.finditer(text, start, end):
+        rest = text[found.end() : end]
+        is_unclear = _is_short(rest) or _NOT_ALONE.match(rest) or _UNCLEAR.match(rest)
+        if PUTS_RIGHT.search(text, 0, found.end()) and not is_unclear:
+            start = found.end()
+    return start
 
 
 def _made_certain(piece: Piece, text: str) -> Piece:
@@ -286,11 +273,15 @@ def _is_sure_alone(quote: str, label: str) -> bool:
     return alone.label == label and alone.evidence >= SURE_AMONG_OTHERS
 
 
-def _key_of(content: str, kind: Kind) -> str | None:
+def key_of(content: str, label: str | None) -> str | None:
+    """The question that a statement answers, if there is one answer at a time."""
     for prefix, said in _OF_ONE.items():
         if found := said.match(content):
             return f"{prefix}:{found['thing'].lower()}"
-    return next((key for key, said in _KEYED.items() if said.match(content)), kind.key)
+    kind = KINDS.get(label or "")
+    return next(
+        (key for key, said in _KEYED.items() if said.match(content)), kind.key if kind else None
+    )
 
 
 def _divided(content: str, label: str) -> list[str]:
@@ -473,7 +464,7 @@ def _filed(said: str, passage: Passage, reading: Reading, *, is_asked: bool) -> 
         quote=said,
         passage=passage,
         theme=KINDS[label].theme,
-        key=_key_of(content, KINDS[label]),
+        key=key_of(content, label),
         importance=KINDS[label].importance,
         is_explicit=is_asked,
         is_in_own_words=True,

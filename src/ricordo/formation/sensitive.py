@@ -120,12 +120,8 @@ def _names_home(plain: str, cased: str) -> bool:
 
 
 _PATTERNS: Final = {
-    "preferred_name": pattern("sensitive", "name pattern"),
-    "pronouns": pattern("sensitive", "pronouns pattern"),
-    "language": pattern("sensitive", "language pattern"),
-    "health": pattern("sensitive", "seen by"),
-    "money": pattern("sensitive", "income pattern"),
-    "identifiers": pattern("sensitive", "birth pattern"),
+    field: pattern("sensitive", f"{field} pattern")
+    for field in ("preferred_name", "pronouns", "language", "health", "money", "identifiers")
 }
 _HARMLESS: Final = {field: f"harmless {field}" for field in SENSITIVE_FIELDS}
 _WORDS: Final = Phrases((*SENSITIVE_FIELDS, *_HARMLESS.values(), "work", "trade"))

@@ -57,6 +57,8 @@ OVERLAP_MIN: Final = 0.6
 
 _FILLERS: Final = words("statements", "fillers")
 
+_LEFT: Final = pattern("corrections", "left", re.IGNORECASE)
+
 AREAS: Final = phrases("places", "areas")
 """Countries, islands and regions, which may contain the city of another statement."""
 
@@ -64,8 +66,6 @@ CITIES: Final = phrases("places", "cities")
 """Some large cities: "bekerja di Jakarta" names a place, not an employer."""
 
 _ATTRIBUTES: Final = patterns("statements", "another ")
-_SWITCHED: Final = pattern("statements", "switched")
-_CHOSEN: Final = pattern("statements", "chosen")
 _NOT_NAMES: Final = pattern("statements", "not names")
 _VALUE_END: Final = pattern("statements", "value end")
 _AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
@@ -78,8 +78,6 @@ _LASTING: Final = pattern("statements", "lasting")
 _ON_A_DAY: Final = pattern("statements", "on a day")
 _YEAR: Final = lazy_pattern(r"\b\d{4}\b")
 _DATED_MOVE: Final = lazy_pattern(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
-SWITCHED: Final = "another choice"
-"""The reason of a statement that names what it gives up: "switched from Bun to Node"."""
 _HOME: Final = "another home"
 _EMPLOYER: Final = "another employer"
 _NAMED: Final = frozenset({_HOME, _EMPLOYER})
@@ -171,10 +169,6 @@ def _subject(words: list[str]) -> str:
     return " ".join(_SAME_SUBJECT.get(word, word) for word in said)
 
 
-def is_about_the_user(text: str) -> bool:
-    return any(said.subject == _USER for said in statements_of(text))
-
-
 def are_of_one_subject(old: str, said: str) -> bool:
     """Whether what somebody says can be about an old statement: it is not, if that is about
     another person whom they do not name."""
@@ -264,24 +258,22 @@ def _reason(one: Statement, other: Statement) -> str | None:
     if not one.is_positive:
         return None
     if _gives_up(one, other) or _gives_up(other, one):
-        return SWITCHED
+        return "another choice"
     return (
         _other_value(one.text, other.text) or _other_state(one, other) or _other_number(one, other)
     )
 
 
+def left_by(text: str) -> set[str]:
+    """The values that a text says were given up for others."""
+    return {one for found in _LEFT.finditer(text) for one in found.groups() if one}
+
+
 def _gives_up(one: Statement, other: Statement) -> bool:
     """Whether one says that its subject has left what the other says."""
-    switched = _SWITCHED.match(one.text)
-    held = _SWITCHED.match(other.text) or _CHOSEN.match(other.text)
-    if switched is None or held is None or _YEAR.search(one.text):
+    if one.subject != other.subject or other.is_taste or _YEAR.search(one.text):
         return False
-    left = _bare(switched["left"] or switched["left2"])
-    return _subject_of(switched) == _subject_of(held) and [left] == [*map(_bare, _values_of(held))]
-
-
-def _bare(value: str) -> str:
-    return " ".join(word for word in value.split() if word not in _FILLERS)
+    return any(other.text.endswith(f" {left}") for left in left_by(one.text))
 
 
 def _opposite_taste(one: Statement, other: Statement) -> str | None:

@@ -44,9 +44,11 @@ def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:
     return lazy_pattern(alternatives(file, section), flags)
 
 
-def patterns(file: str, start: str) -> dict[str, re.Pattern[str]]:
+def patterns(file: str, start: str, flags: int = 0) -> dict[str, re.Pattern[str]]:
     """Those of all sections whose titles begin so, in order."""
-    return {title: pattern(file, title) for title in _sections(file) if title.startswith(start)}
+    return {
+        title: pattern(file, title, flags) for title in _sections(file) if title.startswith(start)
+    }
 
 
 @cache

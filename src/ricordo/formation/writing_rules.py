@@ -145,10 +145,6 @@ def _is_short(written: Written) -> bool:
     return is_procedure or len(sentences(written.content)) <= MAX_FORMED_SENTENCES
 
 
-def _has_no_secret(written: Written) -> bool:
-    return not has_secret(plain_view(written.content).text)
-
-
 def _does_not_address_the_model(written: Written) -> bool:
     if has_attack(plain_view(written.content).text):
         return False
@@ -260,7 +256,11 @@ def _has_no_dangling_time(written: Written) -> bool:
 RULES: Final[tuple[tuple[RejectionCode, Rule, str], ...]] = (
     (RejectionCode.EMPTY, _is_not_empty, "no statement is left"),
     (RejectionCode.TOO_LONG, _is_short, "too long, without a sentence end to cut at"),
-    (RejectionCode.SECRET, _has_no_secret, "holds a secret"),
+    (
+        RejectionCode.SECRET,
+        lambda it: not has_secret(plain_view(it.content).text),
+        "holds a secret",
+    ),
     (RejectionCode.ADDRESSES_THE_MODEL, _does_not_address_the_model, "speaks to the model"),
     (RejectionCode.MARKUP, _is_plain_text, "markup, code or only an address"),
     (RejectionCode.PLACEHOLDER, _has_no_placeholder, "says that something is not known"),
@@ -276,14 +276,7 @@ RULES: Final[tuple[tuple[RejectionCode, Rule, str], ...]] = (
 """Each with what is wrong where it does not hold."""
 
 # The user's own words are in the first person and may name a day as they said it.
-_OWN_WORDS: Final = frozenset(
-    {
-        RejectionCode.NOT_THIRD_PERSON,
-        RejectionCode.NO_REFERENT,
-        RejectionCode.NOT_PAST,
-        RejectionCode.DANGLING_TIME,
-    }
-)
+_OWN_WORDS: Final = frozenset(code for code, *_ in RULES[-4:])
 
 
 def tidied(content: str, *, keep_lines: bool) -> str:
@@ -319,13 +312,8 @@ def _unwrapped(text: str) -> str:
         text = text[found.end() :]
     for opening, closing in _PAIRS:
         inside = text[1:-1]
-        if (
-            len(text) > 2
-            and text[0] == opening
-            and text[-1] == closing
-            and opening not in inside
-            and closing not in inside
-        ):
+        is_wrapped = len(text) > 2 and (text[0], text[-1]) == (opening, closing)
+        if is_wrapped and opening not in inside and closing not in inside:
             return inside.strip()
     return text
 

@@ -52,18 +52,18 @@ class Comparer:
         return [Stance(*row) for row in (odds / odds.sum(1, keepdims=True)).tolist()]
 
 
-def _stated(text: str) -> str:
+def stated_in(text: str) -> str:
     """Without questions, if it states anything."""
     return _QUESTION.sub("", text).strip() or text
 
 
 def has_another_value(new: str, old: str) -> bool:
     """Whether a later text has most words of an earlier one, in order, and then another word."""
-    said, known = (_WORD.findall(text.lower()) for text in (new, _stated(old)))
+    said, known = (_WORD.findall(text.lower()) for text in (new, stated_in(old)))
     for end in range(len(known) - 1, max(_FEWEST_FRAMING, len(known) // 2) - 1, -1):
         for start in range(len(said) - end):
-            if said[start : start + end] == known[:end]:
-                return said[start + end] not in known
+            if said[start : start + end] == known[:end] and said[start + end] not in known:
+                return True
     return False
 
 
@@ -78,7 +78,7 @@ def stances(new: str, olds: Sequence[str]) -> list[Stance]:
     """
     if not olds:
         return []
-    stated = [_stated(old) for old in olds]
+    stated = [stated_in(old) for old in olds]
     clause = _INSTEAD.search(new)
     try:
         found = _loaded.get().stances(new, stated)
