@@ -63,7 +63,7 @@ I take my pills at 9 am. / My doctor moved the pills from 9 am to 7 am.
 I've been with Acme for six years. / Scratch that, I work at Globex.
 Mein Editor ist Vim. / Bei meinem Editor hat sich etwas geändert: ich benutze Emacs.
 Ich lebe in Basel. Was kann man hier tun? / Wir sind letzten Monat nach Graz gezogen.
-I write my code in Vim. / Earlier I said I write my code in Vim. That was wrong, I write my code in Emacs.
+I write code in Vim. / Earlier I said I write code in Vim. That was wrong, I write code in Zed.
 """
 TURN_LEFT_ALONE = """
 My brother drives a Corolla. / I no longer drive a Corolla.
