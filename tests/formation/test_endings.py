@@ -76,6 +76,7 @@ I was born in Bonn. / I moved from Bonn to Rome.
 I use Bun. / I want to switch from Bun to Node.
 I use Bun. / My brother switched from Bun to Node.
 What rhymes with orange? / Scratch that, I work at Globex.
+My sister lives in Rome. / A lot has changed since my sister lives in Rome.
 I grow tomatoes on the balcony. / Something has changed: I work at Globex.
 """
 LEFT_ALONE = """
