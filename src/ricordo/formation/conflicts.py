@@ -422,7 +422,7 @@ def over(compared: Sequence[Stance], similarities: Sequence[float]) -> list[bool
 
 
 def _is_left(value: str, candidate: Candidate, old: str) -> bool | None:
-    """Whether an earlier statement of a value that was given up is over; None if it has another.
+    """Whether an earlier statement of a value that was given up is over; None if that is not said.
 
     That of a day, an hour or a sum has to be about the same thing, and so has somebody else's.
     """
@@ -432,7 +432,7 @@ def _is_left(value: str, candidate: Candidate, old: str) -> bool | None:
     about = [text.replace(found[0], "") for text in (old, candidate.quote.replace(value, ""))]
     is_theirs = are_of_one_subject(candidate.quote, old) and not any(map(str.isdigit, value))
     if not is_theirs and not share_of_words(ENGLISH, *about):
-        return False
+        return None
     pieces = gate().read(old).pieces()
     kinds = {one.label for one in pieces if one.start < found.end() and one.end > found.start()}
     if candidate.kind not in kinds and not kinds.isdisjoint(_TASTES):
