@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,6 +120,12 @@ def test_a_missing_or_changed_file_is_named_and_not_used(
                 files.check(copy / name)
             OnnxModel(files, threads=1)
         (copy / name).write_bytes(whole)
+
+
+def test_the_sums_that_the_package_tells_are_those_that_are_checked() -> None:
+    told = (local_embedder.SHIPPED_FOLDER / "README.md").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^\| `([\w.-]+)` \|.*`([0-9a-f]{64})` \|$", told, re.MULTILINE))
+    assert found == local_embedder.SHIPPED_SHA256
 
 
 def test_a_sum_is_computed_again_where_anything_about_a_file_differs(

@@ -1,12 +1,10 @@
-"""python -m training.reranker.train reader LISTS JUDGED TOKENIZER ENCODER OUT SECONDS LAYERS
-python -m training.reranker.train encoder LISTS JUDGED TOKENIZER ENCODER OUT SECONDS
+"""python -m training.reranker.train LISTS JUDGED TOKENIZER ENCODER OUT SECONDS
 
 On a GPU. What a large model judged of English questions and lines (JUDGED, by
 ``training.reranker.teacher``) holds of their translations in ``data/translated`` as well, whose
-speakers, lines and questions are in the order of ``training/ranker/data``. ``reader``: a
-cross-encoder of some layers of the sentence encoder learns it. ``encoder``: the sentence encoder
-itself; what is translated goes where its English original was, everything else stays. Neither
-changes the word table, which both read. The last translation of each language is held back.
+speakers, lines and questions are in the order of ``training/ranker/data``. The sentence encoder
+learns it; what is translated goes where its English original was, everything else stays, and so
+does the word table. The last translation of each language is held back.
 """
 
 import gzip
@@ -30,12 +28,7 @@ from torch.nn import functional
 from training.multilingual.train import model
 from transformers import BertModel
 
-QUESTION_TOKENS, LINE_TOKENS, BEFORE_TOKENS = 32, 64, 20
-LIST, BATCH = 14, 128
-ENCODER_LIST, ENCODER_BATCH = 12, 256
-RATE = {"reader": 2e-4, "encoder": 5e-5}
-KEPT = {3: (0, 2, 5), 4: (0, 1, 3, 5)}  # layers of a reader, by how many it has
-DROPPED = 0.1
+LIST, BATCH, RATE = 12, 256, 5e-5
 OF_TRANSLATIONS = 0.4  # of a batch
 IN_ENGLISH = 0.25  # of their questions
 MORE = {"own": 3.0, "memories": 4.0, "friends": 3.0, "dialogue": 0.7, "small": 1.0}
@@ -191,22 +184,6 @@ class Lessons:
             *self._chance.choices(self._translated, k=translated),
         ]
 
-    def pair(self, one: Asked, place: int, *, in_english: bool, hides: bool):
-        given = self.given
-        _, name, question, *_ = given.asked[one.number]
-        line, before = given.rows[name][place]
-        tokens, said, earlier = given.questions[one.number], given.tokens[line], []
-        follows = before >= 0 and not hides
-        if one.other is None:
-            earlier = given.tokens[before] if follows else []
-        else:
-            tokens = tokens if in_english else one.other.questions.get(question, tokens)
-            said = one.other.lines[place]
-            earlier = one.other.lines[place - 1] if follows and place else []
-        earlier = earlier[:BEFORE_TOKENS]
-        said = [*earlier, *[BETWEEN][: len(earlier)], *said[:LINE_TOKENS], BETWEEN]
-        return [FIRST, *tokens[:QUESTION_TOKENS], BETWEEN], said
-
     def held_questions(self) -> Iterator[tuple[str, list[Asked]]]:
         """Of each conversation that was held back, those that have an answer."""
         grouped = defaultdict(list)
@@ -247,32 +224,6 @@ class Lessons:
             yield from ((kind, one, row) for one, row in zip(several, near, strict=True))
 
 
-class Reader(nn.Module):
-    """One number for a question and a line, with the line before it: how much rather it answers."""
-
-    def __init__(self, weights: dict[str, torch.Tensor], layers: int) -> None:
-        super().__init__()
-        self.bert = model(len(weights[WORDS]))
-        self.bert.load_state_dict(weights, strict=False)
-        whole = self.bert.encoder.layer
-        self.bert.encoder.layer = nn.ModuleList(whole[number] for number in KEPT[layers])
-        for part in self.bert.modules():
-            if isinstance(part, nn.Dropout):
-                part.p = DROPPED
-        kinds = self.bert.embeddings.token_type_embeddings.weight.data
-        kinds[1] = kinds[0] + 0.02 * torch.randn_like(kinds[0])
-        self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
-        self.head = nn.Linear(384, 1).cuda()
-
-    def forward(self, pairs: list[tuple[list[int], list[int]]]) -> torch.Tensor:
-        ids, mask = padded([[*one, *other] for one, other in pairs])
-        sizes = torch.tensor([len(one) for one, _ in pairs], device=ids.device)
-        kinds = (torch.arange(ids.shape[1], device=ids.device) >= sizes[:, None]).long() * mask
-        with torch.autocast("cuda", torch.bfloat16):
-            states = self.bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
-        return self.head(states.last_hidden_state[:, 0].float())[:, 0]
-
-
 def chosen(given: Judged, number: int, chance: random.Random) -> list[int]:
     """Positions of some lines among the judged ones: the best, and others."""
     judged = given.asked[number][5]
@@ -299,10 +250,10 @@ def schedule(optimiser: torch.optim.Optimizer, rate: float, done: float, step: i
 class Course:
     """Steps until the time is over."""
 
-    def __init__(self, learner: nn.Module, action: str, seconds: float) -> None:
-        self._rate, self._seconds = RATE[action], seconds
+    def __init__(self, learner: nn.Module, seconds: float) -> None:
+        self._seconds = seconds
         self._learned = [one for one in learner.parameters() if one.requires_grad]
-        self._optimiser = torch.optim.AdamW(self._learned, lr=self._rate, weight_decay=0.01)
+        self._optimiser = torch.optim.AdamW(self._learned, lr=RATE, weight_decay=0.01)
         self._began, self._step = time.monotonic(), 0
 
     def goes_on(self) -> bool:
@@ -310,7 +261,7 @@ class Course:
         return self._done < 1
 
     def learn(self, loss: torch.Tensor) -> None:
-        schedule(self._optimiser, self._rate, self._done, self._step)
+        schedule(self._optimiser, RATE, self._done, self._step)
         self._optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self._learned, 1.0)
@@ -320,57 +271,18 @@ class Course:
             print(int(self._done * self._seconds), self._step, round(loss.item(), 3), flush=True)
 
 
-def train_reader(reader: Reader, lessons: Lessons, seconds: float) -> None:
-    chance, course, given = random.Random(1), Course(reader, "reader", seconds), lessons.given
-    reader.train()
-    while course.goes_on():
-        batch = lessons.batch(BATCH)
-        numbers = [one.number for one in batch]
-        lists = [chosen(given, number, chance) for number in numbers]
-        pairs = []
-        for one, some in zip(batch, lists, strict=True):
-            how = {"hides": chance.random() < 0.2, "in_english": chance.random() < IN_ENGLISH}
-            places = given.asked[one.number][4]
-            pairs += [lessons.pair(one, places[at], **how) for at in some]
-        judged, right = told(given, numbers, lists)
-        scores = reader(pairs).view(-1, LIST)
-        near = functional.kl_div(
-            (scores / 2).log_softmax(1), (judged / 2).softmax(1), reduction="batchmean"
-        )
-        loss = 2 * near + 0.1 * functional.mse_loss(scores, judged.clamp(-12, 12))
-        written = torch.tensor([given.asked[one][0] != "small" for one in numbers]).cuda()
-        loss = loss + 0.2 * functional.binary_cross_entropy_with_logits(
-            scores[written], right[written]
-        )
-        course.learn(loss)
-    reader.eval()
-
-
-@torch.no_grad()
-def first(reader: Reader, encoder: BertModel, lessons: Lessons) -> dict[str, list[float]]:
-    """How often evidence is first of the twenty nearest: by meaning, and with what was read."""
-    found = defaultdict(list)
-    for kind, one, near in lessons.cosines(encoder):
-        evidence = lessons.given.asked[one.number][3]
-        order = near.argsort(descending=True)[:20].tolist()
-        pairs = [lessons.pair(one, place, in_english=False, hides=False) for place in order]
-        best = order[int((reader(pairs).cpu() + 12 * near[order]).argmax())]
-        found[kind].append([order[0] in evidence, best in evidence])
-    return {kind: [len(rows), *np.mean(rows, 0).round(3)] for kind, rows in found.items()}
-
-
 def train_encoder(
     encoder: BertModel, original: BertModel, lessons: Lessons, seconds: float
 ) -> None:
     """Nearer to what was judged to answer, and where the original has it, or its translation."""
     chance, given = random.Random(2), lessons.given
     encoder.embeddings.word_embeddings.weight.requires_grad_(False)
-    course, few = Course(encoder, "encoder", seconds), ENCODER_LIST
+    course, few = Course(encoder, seconds), LIST
     encoder.train()
     while course.goes_on():
-        batch = [one for one in lessons.batch(ENCODER_BATCH) if max(given.asked[one.number][5]) > 0]
+        batch = [one for one in lessons.batch(BATCH) if max(given.asked[one.number][5]) > 0]
         numbers = [one.number for one in batch]
-        lists = [chosen(given, number, chance)[:few] for number in numbers]
+        lists = [chosen(given, number, chance) for number in numbers]
         judged, _ = told(given, numbers, lists)
         asked, lines, asked_before, lines_before = [], [], [], []
         for one, some in zip(batch, lists, strict=True):
@@ -438,9 +350,8 @@ def encoder_of(weights: dict[str, torch.Tensor]) -> BertModel:
 
 
 def main() -> None:
-    action = sys.argv[1]
-    lists, judged, vocabulary, source, out = map(Path, sys.argv[2:7])
-    seconds = float(sys.argv[7])
+    lists, judged, vocabulary, source, out = map(Path, sys.argv[1:6])
+    seconds = float(sys.argv[6])
     torch.manual_seed(1)
     tokenizer = Tokenizer.from_file(str(vocabulary))
     tokenizer.no_padding()
@@ -449,16 +360,6 @@ def main() -> None:
     lessons = Lessons(given, tokenizer, seed=1)
     weights = {name: value.float() for name, value in load_file(str(source)).items()}
     original = encoder_of(weights)
-    if action == "reader":
-        reader = Reader(weights, int(sys.argv[8]))
-        train_reader(reader, lessons, seconds)
-        learned = reader.state_dict()
-        made = {
-            name.removeprefix("bert."): one for name, one in learned.items() if WORDS not in name
-        }
-        save_file({name: one.half().cpu().contiguous() for name, one in made.items()}, str(out))
-        print(first(reader, original, lessons), flush=True)
-        return
     encoder = encoder_of(weights)
     train_encoder(encoder, original, lessons, seconds)
     old, new, mixed = original.state_dict(), encoder.state_dict(), encoder_of(weights)
