@@ -6,10 +6,12 @@ Here they share theirs; only ``__init__`` is compiled, when the first instance i
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, field
+from dataclasses import MISSING, Field, FrozenInstanceError, field, replace
 from inspect import Signature, signature
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeVar, dataclass_transform
+
+__all__ = ("dataclass", "field", "replace")
 
 Made = TypeVar("Made")
 _put: Final = object.__setattr__
@@ -19,7 +21,7 @@ _TO_BE_MADE: Final = object()
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(
     *,
-    frozen: Literal[True],  # noqa: ARG001 - is read where it is used
+    frozen: Literal[True],  # noqa: ARG001 - for the reader
     slots: bool = False,
     kw_only: bool = False,
 ) -> Callable[[type[Made]], type[Made]]:
@@ -54,9 +56,7 @@ def _common(cls: Any, fields: tuple["Field[Any]", ...]) -> dict[str, Any]:
     names = frozenset(one.name for one in fields)
     shown = [one.name for one in fields if one.repr]
     compared = _values([one.name for one in fields if one.compare])
-    hashed = _values(
-        [one.name for one in fields if (one.compare if one.hash is None else one.hash)]
-    )
+    hashed = _values([one.name for one in fields if _is_hashed(one)])
 
     def first_init(self: Any, *args: Any, **given: Any) -> None:
         _compiled_init(cls, fields)(self, *args, **given)

@@ -6,14 +6,13 @@ processes; what a killed process had reserved stays counted.
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from ricordo.errors import BudgetExhausted
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model.activity import (
     COMPLETION_TOKENS,
     FAILED_MODEL_CALLS,

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.providers.embedder import Vectors
 
 JSON_TYPE: Final = "application/json"

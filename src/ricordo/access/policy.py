@@ -1,13 +1,12 @@
 """Categories and the agents that may read them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Final, Self
 
 from ricordo import limits
 from ricordo.errors import CategoryNotAllowed
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.item import Theme

@@ -4,14 +4,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
 from ricordo import limits
 from ricordo.agent_state.checkpoints import JsonText, read_json
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.relations import PreparedWrite
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_THEME_CHARS
 from ricordo.memories import additions

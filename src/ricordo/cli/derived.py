@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from ricordo.cli.options import (
 )
 from ricordo.cli.render import Shown, answer, working
 from ricordo.cli.session import open_store, open_user
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.fields import Flag, Kind, Parameter, Several
 from ricordo.operations.operation import STORE_OPERATIONS, Operation
 

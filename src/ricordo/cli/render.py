@@ -6,12 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ricordo.errors import InvalidInput
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.record import plain
 
 if TYPE_CHECKING:

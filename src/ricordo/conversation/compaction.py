@@ -1,13 +1,12 @@
 """Compaction: summarising the oldest turns of a conversation when its window is full."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from ricordo.conversation.summaries import ConversationPolicy, Summariser, SummaryPart
 from ricordo.formation.passages import both_ends
 from ricordo.formation.schedule import FormationPolicy, plan_forming
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB
 from ricordo.model.job import NewJob, Report
 from ricordo.model.thread import Compaction, Turn

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import sqlalchemy as sa
 from ricordo.conversation.compaction import plan_compaction
 from ricordo.conversation.summaries import ConversationPolicy
 from ricordo.errors import InvalidValue, ThreadNotFound
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.embedders import Embedders
 from ricordo.memories.erasure import plan_scrub, scrub_now
 from ricordo.model.scope import Scope

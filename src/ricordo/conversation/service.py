@@ -1,7 +1,6 @@
 """Context windows of long conversations, and resuming them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import sqlalchemy as sa
@@ -10,7 +9,7 @@ from ricordo.conversation.compaction import Compactor
 from ricordo.conversation.summaries import ConversationPolicy, Summariser
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.cache import LruCache
 from ricordo.limits import MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
 from ricordo.model.job import Report

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import compress
@@ -29,7 +28,7 @@ from ricordo.formation.statements import (
     statements_of,
 )
 from ricordo.formation.words import pattern
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item

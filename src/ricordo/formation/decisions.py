@@ -8,7 +8,6 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -16,7 +15,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import EmbedderRefused
 from ricordo.formation.conflicts import IDENTICAL, REDUNDANT, WRITING_ACTIONS, Resolution
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
 from ricordo.model.item import Added
 from ricordo.model.reports import Decision, PastDecision

@@ -26,7 +26,7 @@ from ricordo.model.vocabulary import Action, Status
 from ricordo.recall.origins import answers_repeating, read_formed, read_source
 from ricordo.recall.service import Recall
 from ricordo.recall.stance import SURELY, stated_in
-from ricordo.storage.database import Database
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.threads import SaidTurn, is_first_said, turns_at
 
 _NEAREST: Final = 6
@@ -64,18 +64,18 @@ class EarlierTurns:
             passage = one.passage
             if len(passage.text) > _LONGEST or passage.observed_by is not None:
                 continue
-            ended = _over(one, self._near(user_id, thread_id, one), thread_id)
-            places = {said.place: said.turn.content for said in ended}
-            if not places:
+            ended, is_implied = _over(one, self._near(user_id, thread_id, one), thread_id)
+            if not ended:
                 continue
             with self._database.read(user_id) as view:
-                answers = answers_repeating(view, user_id, places)
-                for thread, position in places:
-                    formed = read_formed(view, user_id, thread, position, 1, None)
-                    own = [item for said in formed for item in said.memories]
-                    active = [item for item in own if item.status is Status.ACTIVE]
-                    if len(active) == 1:  # of several, it is not known which one ends
-                        memories.setdefault(passage.turn_id, []).extend(active)
+                kept = {said.place: _kept_of(view, user_id, said.place) for said in ended}
+                if is_implied:  # what is kept of them is replaced when the new value is
+                    ended = [said for said in ended if not kept[said.place]]
+                for said in ended:
+                    if len(kept[said.place]) == 1:  # of several, it is not known which one ends
+                        memories.setdefault(passage.turn_id, []).extend(kept[said.place])
+                places = {said.place: said.turn.content for said in ended}
+                answers = answers_repeating(view, user_id, places) if places else ()
             turns |= dict.fromkeys((*(said.turn.id for said in ended), *answers), passage.at)
         return Ended(turns, memories)
 
@@ -123,14 +123,25 @@ class EarlierTurns:
         ]
 
 
-def _over(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[_Said]:
+def _kept_of(view: ReadTransaction, user_id: str, place: tuple[str, int]) -> list[Item]:
+    formed = read_formed(view, user_id, *place, 1, None)
+    kept = [item for said in formed for item in said.memories]
+    return [item for item in kept if item.status is Status.ACTIVE]
+
+
+def _over(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> tuple[list[_Said], bool]:
+    """What a message ends, and whether only because it answers the same question."""
     if candidate.puts_right is not None:
         wrong = re.compile(rf"(?<!\w){re.escape(candidate.puts_right[0])}(?!\w)", re.IGNORECASE)
-        return [one for one in said if wrong.search(one.turn.content)]
+        return [one for one in said if wrong.search(one.turn.content)], False
     compared = stances_to(candidate, [one.turn.content for one in said])
     ended = [*compress(said, over(compared, [one.similarity for one in said]))]
-    meant = [] if ENDED in compared else _meant(candidate, said, thread_id)
-    return meant or [one for one in ended if _told_by(one)]
+    if ENDED not in compared:
+        if meant := _meant(candidate, said, thread_id):
+            return meant, False
+        if answered := _answering(candidate, said):
+            return answered, True
+    return [one for one in ended if _told_by(one)], False
 
 
 def _told_by(said: _Said) -> list[Piece]:
@@ -140,21 +151,32 @@ def _told_by(said: _Said) -> list[Piece]:
     return [piece for piece in gate().read(text).pieces() if piece.label not in skipped]
 
 
-def _meant(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[_Said]:
-    """What a message takes back that does not name it: the message before it; another answer to a
-    question that has one at a time; or what is nearest to what it is about.
-    """
-    passage, key = candidate.passage, key_of(candidate.content, candidate.kind)
-    takes_back = _TAKES_BACK.match(passage.text)
-    if not (takes_back or key or _ABOUT_WHAT.search(passage.text)):
-        return []
+def _told_in(candidate: Candidate, said: Sequence[_Said]) -> list[tuple[_Said, list[Piece]]]:
+    """Turns about the same subject that tell something, and what."""
     theirs = [one for one in said if are_of_one_subject(one.turn.content, candidate.quote)]
-    told = [(one, pieces) for one in theirs if (pieces := _told_by(one))]
-    if takes_back:
+    return [(one, pieces) for one in theirs if (pieces := _told_by(one))]
+
+
+def _meant(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[_Said]:
+    """What a message takes back that does not name it: the message before it, or what is nearest
+    to what it is about.
+    """
+    passage = candidate.passage
+    if _TAKES_BACK.match(passage.text):
         last = (thread_id, passage.position - 1), (thread_id, passage.position - 2)
-        return [one for one, _ in told if one.place in last]
-    if key:
-        sure = [(one, piece) for one, pieces in told for piece in pieces if piece.chance >= SURELY]
-        return [one for one, piece in sure if piece.is_kept and KINDS[piece.label].key == key]
-    near = [one for one, _ in told if one.similarity >= _ABOUT_IT]
+        return [one for one, _ in _told_in(candidate, said) if one.place in last]
+    if not _ABOUT_WHAT.search(passage.text):
+        return []
+    near = [one for one, _ in _told_in(candidate, said) if one.similarity >= _ABOUT_IT]
     return sorted(near, key=lambda one: -one.similarity)[:1]
+
+
+def _answering(candidate: Candidate, said: Sequence[_Said]) -> list[_Said]:
+    """Other answers to a question that has one at a time."""
+    key = key_of(candidate.content, candidate.kind)
+    return [
+        one
+        for one, pieces in (_told_in(candidate, said) if key else ())
+        for piece in pieces
+        if piece.chance >= SURELY and piece.is_kept and KINDS[piece.label].key == key
+    ]

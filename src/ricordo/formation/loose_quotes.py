@@ -8,11 +8,10 @@ that costs least, and what it costs must be little for the words that carry its 
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.words import lines, pattern, words
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
 from ricordo.text.normalise import has_digit, is_dense

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
@@ -15,7 +14,7 @@ from ricordo.formation.regular_forms import (
 )
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import lines, pattern
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.languages import guess

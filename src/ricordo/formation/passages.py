@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ricordo import limits
@@ -25,7 +24,7 @@ from ricordo.formation.injected import (
 )
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
 from ricordo.formation.words import pattern, words
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn, source_role
 from ricordo.text.normalise import lazy_pattern

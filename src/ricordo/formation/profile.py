@@ -1,7 +1,6 @@
 """The profile in the store: its fields, and which of them need consent before they are set."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from ricordo import limits
@@ -21,7 +20,7 @@ from ricordo.formation.proposals import (
 from ricordo.formation.screening import holds_secret, instructs, sensitive_in
 from ricordo.formation.service import Formation
 from ricordo.formation.writing_rules import has_steps
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.relations import PreparedWrite
 from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory

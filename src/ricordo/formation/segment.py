@@ -1,14 +1,13 @@
 """The next segment of a conversation to form, and what is found in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.candidate import USER_ROLE, Candidate
 from ricordo.formation.passages import both_ends
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.model.reports import Decision
 from ricordo.model.thread import Turn
 from ricordo.storage.database import Database

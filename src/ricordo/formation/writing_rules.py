@@ -6,7 +6,6 @@ itself who did what, in a sentence or two, in the user's own language.
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.candidate import Candidate
@@ -15,7 +14,7 @@ from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
 from ricordo.formation.screening import instructs
 from ricordo.formation.words import pattern, words
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times
@@ -276,7 +275,14 @@ RULES: Final[tuple[tuple[RejectionCode, Rule, str], ...]] = (
 """Each with what is wrong where it does not hold."""
 
 # The user's own words are in the first person and may name a day as they said it.
-_OWN_WORDS: Final = frozenset(code for code, *_ in RULES[-4:])
+_OWN_WORDS: Final = frozenset(
+    {
+        RejectionCode.NOT_THIRD_PERSON,
+        RejectionCode.NO_REFERENT,
+        RejectionCode.NOT_PAST,
+        RejectionCode.DANGLING_TIME,
+    }
+)
 
 
 def tidied(content: str, *, keep_lines: bool) -> str:

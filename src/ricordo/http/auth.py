@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request
@@ -14,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ricordo.access.keys import PREFIX
 from ricordo.errors import InvalidValue, NotAuthenticated, PermissionMissing
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.memory import Memory
 from ricordo.model import checks

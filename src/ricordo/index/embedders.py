@@ -3,13 +3,12 @@
 import logging
 import time
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import field
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.index.cache import LruCache
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.providers.embedder import Embedder

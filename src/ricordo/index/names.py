@@ -1,11 +1,10 @@
 """Whom each user has named: found in their own active memories, and cached beside their index."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Final
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.index.cache import LruCache
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.database import ReadTransaction

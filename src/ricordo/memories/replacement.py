@@ -2,14 +2,13 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo.errors import IllegalTransition, InvalidValue, MemoryNotFound, NothingToUndo
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_MERGED_ITEMS, MAX_PREDECESSORS, MAX_TAGS
 from ricordo.memories.additions import add_all, update_keyed
 from ricordo.memories.lifecycle import (

@@ -1,13 +1,12 @@
 """A memory to be stored, validated; None for what was not given."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Self, TypedDict, get_type_hints
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ScopeWidened
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model import checks
 from ricordo.model.fields import (
     Choice,

@@ -1,12 +1,11 @@
 """Vectors: the models that make them, and their progress."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import VectorState
 

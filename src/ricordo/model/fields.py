@@ -7,7 +7,6 @@ surface derives from it what it needs: the check and its error, the JSON schema,
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Final, TypeAlias, get_args, get_origin
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER
 

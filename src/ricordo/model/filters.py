@@ -1,14 +1,13 @@
 """Filters and sort orders of reads; ``storage/where.py`` turns them into SQL."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Self, TypeAlias, TypedDict, get_type_hints
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model import checks
 from ricordo.model.fields import (
     Choice,

@@ -1,11 +1,10 @@
 """Jobs: background work as a durable row."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Any
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import JobState, Lane
 

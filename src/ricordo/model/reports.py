@@ -1,12 +1,11 @@
 """Results of operations: formation, upkeep, audits, transfers, backups, mirrors."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import Action
 

@@ -1,14 +1,13 @@
 """Results of searches, queries and relation graphs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import Any, Final, Generic, Self, TypeVar
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.item import Item

@@ -6,7 +6,6 @@ result and its help. The library, the command line, HTTP, tools and MCP are deri
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import (
     Annotated,
@@ -22,7 +21,7 @@ from typing import (
 )
 
 from ricordo.errors import InvalidValue, UnknownField
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model.fields import Parameter, by_alias, described_fields
 from ricordo.model.vocabulary import Permission
 

@@ -1,6 +1,5 @@
 """Prompts for any user: gathers the material and has it assembled."""
 
-from dataclasses import replace
 from datetime import tzinfo
 from typing import Final
 
@@ -13,7 +12,7 @@ from ricordo.formation.injected import FENCE_START
 from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.formation.passages import without_fenced
 from ricordo.formation.profile import read_fields
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.cache import LruCache
 from ricordo.memories.lookup import read_themes
 from ricordo.memories.theme_counts import Cached, ThemeCounts, is_current

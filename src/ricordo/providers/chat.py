@@ -5,13 +5,12 @@ import functools
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field
 
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import (
     DEFAULT_ANSWER_TOKENS,
     DEFAULT_THINKING_TOKENS,

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal, Self
 
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.providers import endpoint
 from ricordo.providers.endpoint import Endpoint
 from ricordo.text.tokens import estimate_tokens

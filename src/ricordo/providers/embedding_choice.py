@@ -5,14 +5,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic, Self, TypeVar
 
 from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_WIDTH
 from ricordo.model.embedding import EmbeddingTest
 from ricordo.providers import endpoint, local_embedder

@@ -4,12 +4,11 @@ import ipaddress
 import json
 import re
 from collections.abc import Callable
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_MODEL_NAME_CHARS, MAX_URL_CHARS
 
 if TYPE_CHECKING:

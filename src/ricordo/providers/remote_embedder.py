@@ -1,13 +1,12 @@
 """Embeddings from an endpoint that speaks the OpenAI wire format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy
 
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.limits import (
     EMBEDDING_REQUEST_SECONDS,
     MAX_EMBEDDED_CHARS,

@@ -5,12 +5,11 @@ import json
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, in_log
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_CONTEXT_TOKENS
 from ricordo.model.context import RecalledMemory
 from ricordo.model.thread import NewTurn

@@ -7,14 +7,13 @@ says where to look first.
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
 from itertools import chain, islice
 from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import QueryVector
 from ricordo.index.user_index import (

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final, Self
 
 import numpy as np
 
 from ricordo.errors import InvalidValue
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 
 PARTS: Final = (
     "semantic",

@@ -4,12 +4,11 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import ChosenEmbedder, Embedders
 from ricordo.index.names import UserNames

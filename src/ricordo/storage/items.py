@@ -1,7 +1,6 @@
 """Rows of memories and of their themes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -10,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import InvalidCursor
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_MEMORIES
 from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.sql import upsert

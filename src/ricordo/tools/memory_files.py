@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -21,7 +20,7 @@ from ricordo.errors import (
     told_outside,
 )
 from ricordo.formation import agent_notes
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.limits import (
     MAX_CONTENT_CHARS,
     MAX_FILE_RETRIES,

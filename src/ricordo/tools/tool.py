@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue, RicordoError
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model import checks
 from ricordo.model.fields import Parameter, by_alias
 from ricordo.model.item import Theme

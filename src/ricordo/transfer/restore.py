@@ -6,14 +6,13 @@ replaced, or the rows of a PostgreSQL database, in one transaction.
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from ricordo.errors import AccessDenied, StorageError, StoreNotEmpty
 from ricordo.files.disk import file_errors, make_folder
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.reports import RestoreReport
 from ricordo.storage.database import Database
 from ricordo.storage.migration import HEAD, upgrade, version_of

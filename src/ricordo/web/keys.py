@@ -1,7 +1,6 @@
 """The keys of the service. A secret is shown once, in the response that created the key: in no URL,
 cookie, notice or log."""
 
-from dataclasses import field
 from http import HTTPStatus
 from typing import Any, Final, Self
 
@@ -9,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ricordo import limits
 from ricordo.errors import Conflict, InvalidValue, PermissionMissing
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.http.auth import check_may_give
 from ricordo.http.problems import status_of
 from ricordo.model.scope import ApiKey, CreatedKey

@@ -8,7 +8,6 @@ import json
 import logging
 import secrets
 import time
-from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -17,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ricordo.errors import EmbedderRefused, in_log
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field, replace
 from ricordo.providers.encryption import SecretBox
 from ricordo.settings import Settings
 
