@@ -162,8 +162,9 @@ class StoreSettings(BaseModel):
         default=60,
         ge=1,
         le=60_000,
-        description="Milliseconds for that reading, twice as many in other languages than English:"
-        " what is not read by then stays behind.",
+        description="Milliseconds for that reading, twice as many in other languages than English;"
+        " in a prompt half of them for memories, half for turns. What is not read by then stays"
+        " behind.",
     )
     link_min: float = Field(
         default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."

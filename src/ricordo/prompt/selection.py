@@ -29,6 +29,7 @@ from ricordo.text.normalise import content_hash
 from ricordo.text.relative_dates import spelled, with_meant_dates
 
 _SEARCHED: Final = 30
+_OF_THE_READING: Final = 0.5  # of its time, for memories and for turns each
 """Memories searched per message, before uncertain ones are dropped."""
 
 _SHARE_OF_BEST_MEMORY: Final = 0.5
@@ -142,7 +143,9 @@ class MemorySelector:
         wanted = ItemFilter(
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
-        found = self._recall.memories.find(user_id, question, _SEARCHED, wanted, is_reread=True)
+        found = self._recall.memories.find(
+            user_id, question, _SEARCHED, wanted, reading=_OF_THE_READING
+        )
         best = max((one.confidence for one in found.ranked), default=0.0)
         least = _least(threshold, _SHARE_OF_BEST_MEMORY * best)
         sure = [
@@ -194,7 +197,13 @@ class MemorySelector:
             return (), None
         limit = min(MAX_RESULTS, self._quotes + len(in_window))
         found = self._recall.turns.search(
-            user_id, question, limit, TurnFilter(), threshold=None, explain=False
+            user_id,
+            question,
+            limit,
+            TurnFilter(),
+            threshold=None,
+            explain=False,
+            reading=_OF_THE_READING,
         )
         spoken = [hit for hit in found if hit.id not in in_window and hit.role in _SPOKEN_ROLES]
         best = max((hit.confidence for hit in spoken), default=None)

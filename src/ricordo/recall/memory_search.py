@@ -94,7 +94,13 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         self._accesses = accesses
 
     def answer(
-        self, user_id: str, query: str, limit: int, wanted: ItemFilter, threshold: float | None
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        wanted: ItemFilter,
+        threshold: float | None,
+        reading: float = 1.0,
     ) -> SearchAnswer[Item]:
         """The memories that answer a query best; for an empty one, the newest.
 
@@ -106,7 +112,7 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
                 page = page_of_items(view.connection, where, Sort(), limit, None)
             found = SearchAnswer([item.as_seen_by(user_id) for item in page.items])
         else:
-            found = super().answer(user_id, query, limit, wanted, threshold)
+            found = super().answer(user_id, query, limit, wanted, threshold, reading)
         self.count_recalled(found.items)
         return found
 

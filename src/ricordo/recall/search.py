@@ -171,6 +171,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         wanted: Wanted,
         threshold: float | None,
         explain: bool,
+        reading: float = 1.0,
     ) -> SearchResults[HitType]:
         """The hits for a query, the best first.
 
@@ -178,7 +179,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             StorageError: the database could not answer. An embedder that fails is no error.
         """
         started = time.perf_counter()
-        answer = self.answer(user_id, query, limit, wanted, threshold)
+        answer = self.answer(user_id, query, limit, wanted, threshold, reading)
         question = answer.question
         analyser = self._database.analyser.like(query)
         snippets = Snippets(() if question is None else list(question.meant), analyser)
@@ -206,12 +207,18 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         )
 
     def answer(
-        self, user_id: str, query: str, limit: int, wanted: Wanted, threshold: float | None
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        wanted: Wanted,
+        threshold: float | None,
+        reading: float = 1.0,
     ) -> SearchAnswer[Found]:
         """Like :meth:`find`, for a user or an agent who sees the results: without a threshold,
         nothing where even the best is unlikely.
         """
-        found = self.find(user_id, query, limit, wanted, threshold, is_reread=True)
+        found = self.find(user_id, query, limit, wanted, threshold, reading=reading)
         if threshold is not None or self._is_likely(found):
             return found
         return replace(found, items=(), ranked=(), left_out=found.confidence)
@@ -240,10 +247,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         threshold: float | None = None,
         within: Condition | None = None,
         *,
-        is_reread: bool = False,
+        reading: float = 0.0,
     ) -> SearchAnswer[Found]:
-        """What answers a query best, with its ranking. ``within`` is a further condition; with
-        ``is_reread`` the best few are read again, together with the question.
+        """What answers a query best, with its ranking. ``within`` is a further condition. In the
+        share ``reading`` of the time for it, the best few are read again, with the question.
         """
         meant = self._expected(user_id, query, wanted)
         is_known = False  # so far it is what was so at the last search
@@ -267,7 +274,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 if within is not None:
                     searched = replace(searched, reading=searched.reading.within(within))
                 found = self._candidates.gather(view, searched, question, limit)
-                is_again = is_reread and self._is_learned(question, found)
+                is_again = bool(reading) and self._is_learned(question, found)
                 is_again = is_again and not under_way.get().are_too_many
                 again = self._ranking.reranked if is_again else 0
                 best = self._best(
@@ -278,7 +285,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 lines = [line._replace(text=asked.reworded(line.text)) for line in read]
                 break
         if lines:
-            best, items = self._reread(question, best, items, lines, found.documents)
+            best, items = self._reread(question, best, items, lines, found.documents, reading)
         kept = [
             place
             for place, one in enumerate(best)
@@ -299,10 +306,11 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         items: Sequence[Found],
         lines: Sequence[Line],
         documents: int,
+        reading: float,
     ) -> tuple[list[Ranked], list[Found]]:
         """In the order that the second reading gives to those it reads; as they were, without."""
         first = np.array([one.score for one in best[: len(lines)]])
-        seconds = self._ranking.rerank_ms / 1000
+        seconds = reading * self._ranking.rerank_ms / 1000
         if not (question.text.isascii() and nearest(question.text) in (None, _ENGLISH)):
             seconds *= _LONGER_ELSEWHERE
         chances = reread(self.kind, question.text, lines, first, documents, seconds)

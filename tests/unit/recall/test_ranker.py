@@ -123,6 +123,22 @@ def test_the_second_reading_goes_on_while_there_is_time() -> None:
 
 
 @pytest.mark.requirement("recall.reread")
+def test_a_prompt_divides_the_time_between_memories_and_turns(
+    ana: UserMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, chances = [], Reranker.chances
+
+    def noting(self: Reranker, *args: Any) -> Any:
+        given.append((args[0], args[-1]))
+        return chances(self, *args)
+
+    monkeypatch.setattr(Reranker, "chances", noting)
+    ana.search("Which instrument?")
+    ana.context("Which instrument?", modes="recall")
+    assert given == [("memories", 60.0), ("memories", 30.0), ("turns", 30.0)]
+
+
+@pytest.mark.requirement("recall.reread")
 def test_nothing_is_read_again_while_more_searches_are_under_way_than_cores(
     ana: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
