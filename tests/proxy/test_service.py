@@ -6,11 +6,13 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ricordo import InvalidValue, Memory
+from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.limits import MAX_WAITING_EXCHANGES
+from ricordo.model.context import Context
 from ricordo.proxy import service
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import BackgroundWrites, ChatProxy, ProxyAnswer, ProxyCaller
@@ -304,6 +306,15 @@ def test_a_chat_goes_on_when_memory_takes_too_long(
     memory.user("ana").add("The user drinks green tea")
     monkeypatch.setattr(service, "MAX_PROXY_RECALL_SECONDS", 0.05)
     model.answer("Yes.")
+    recalling, is_over = UserMemory.context, threading.Event()
+
+    def context(self: UserMemory, *args: Any, **given: Any) -> Context:
+        try:
+            return recalling(self, *args, **given)
+        finally:
+            is_over.set()
+
+    monkeypatch.setattr(UserMemory, "context", context)
 
     async def chat() -> ProxyAnswer:
         proxy = ChatProxy(memory, memory.settings)
@@ -317,5 +328,4 @@ def test_a_chat_goes_on_when_memory_takes_too_long(
     assert "green tea" not in json.dumps(model.prompts)
     assert "chats go on with less memory: it takes too long" in caplog.text
     assert recorded(memory) == ["What does the user drink?", "Yes."]
-    # The recall that was given up still ends on its thread.
-    wait_until(lambda: memory.database.backend.connections_in_use() == 0)
+    wait_until(is_over.is_set)  # the recall that was given up still ends on its thread
