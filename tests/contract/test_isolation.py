@@ -22,6 +22,7 @@ pytestmark = pytest.mark.requirement("recall.isolation")
 OpenStore = Callable[..., Memory]
 NAMES = ("ana", "ben", "cleo")
 WORDS = ("lemon", "river", "piano", "snow", "bread", "harbour")
+LETTERS = "aeioubdlmn"
 numbers = itertools.count()
 ACTIONS = (
     *("add", "add", "keyed", "keyed", "link", "unlink", "archive", "forget", "restore", "undo"),
@@ -74,7 +75,7 @@ class World:
         self.clock = clock
         self.turn = itertools.cycle(self.warm)
         self.names = {name: f"{name}-{number}" for name in NAMES}
-        self.tag = f"w{number}"
+        self.tag = "w" + "".join(LETTERS[int(digit)] for digit in str(number))  # no code to a gate
         self.owner: dict[int, str] = {}
         self.viewers: dict[int, set[str]] = {}
         self.ever_seen: dict[str, set[int]] = {name: set() for name in NAMES}
@@ -109,7 +110,7 @@ class World:
             elif action == "erase":
                 self.erase(name)
             elif action == "say":
-                said = {"role": "user", "content": f"the {word} {self.tag}{name}secret"}
+                said = {"role": "user", "content": f"the {word} {self.tag}{name}orchard"}
                 self.user(name).observe([said], thread="t")
             elif action == "rebuild":
                 self.user(name).rebuild_embeddings(confirm=True)
@@ -124,7 +125,7 @@ class World:
             assert mine or action == "rebuild"  # of whom there is nothing
 
     def add(self, name: str, word: str, place: int, key: str | None) -> None:
-        text = f"the {word} of {self.tag}{name}secret {place}"
+        text = f"the {word} of {self.tag}{name}orchard {place}"
         added = self.user(name).add(text, key=key, tags=["t"], theme="same", agent_id="helper").id
         self.owner[added] = name
         self.viewers.setdefault(added, set())
@@ -166,12 +167,12 @@ class World:
             ]
             for word, wanted in zip(itertools.cycle(WORDS), filters, strict=False):
                 others = set() if "agent_id" in wanted else shown | tips
-                for query in (f"the {word} of {self.tag}anasecre", "*"):
+                for query in (f"the {word} of {self.tag}anaorchar", "*"):
                     self.check_search(user, query, wanted, mine | others)
             for item_id in mine | shown:
                 with contextlib.suppress(NotFound):
                     assert {one.id for one in user.related(item_id)} <= mine
-            answer = user.query(None, "lemon secret", top_k=50, related=2, budget_tokens=9_999)
+            answer = user.query(None, "lemon orchard", top_k=50, related=2, budget_tokens=9_999)
             seen = {one.id for one in (*answer.bullets, *answer.related)}
             assert seen <= mine | shown | tips
 
@@ -194,12 +195,13 @@ class World:
         own = user.scope.user_id.partition("-")[0]
         for hit in found:
             for term in (hit.explanation or {}).get("terms", ()):
-                assert "secret" not in term or own in term or term in visible, (term, query)
+                assert "orchard" not in term or own in term or term in visible, (term, query)
 
 
 @pytest.fixture
 def stores(searching: Searching) -> list[Memory]:
-    return [searching.open() for _ in range(3)]
+    # What the helper notes of invented words is not about what a gate takes it for.
+    return [searching.open(sensitive_fields="") for _ in range(3)]
 
 
 @pytest.mark.slow
