@@ -31,7 +31,6 @@ QUESTION_TOKENS: Final = 32
 BEFORE_TOKENS: Final = 20
 LINE_TOKENS: Final = 64
 _LEAST: Final = 1e-4
-_LEAST_APART: Final = 2e-6  # of a score with six digits
 _FARTHEST: Final = 4.0
 _FEWEST, _MOST = 10, 1_000  # texts, for how sure it can be
 
@@ -69,9 +68,7 @@ class Joining(NamedTuple):
         given = circumstances(worth, documents)
         joined: Scores = 1 / (1 + np.exp(-(given @ np.array(self.rest))))
         joined[top] = 1 / (1 + np.exp(-(given[top] @ np.array(self.best))))
-        below = np.full(len(worth), joined[top] - _LEAST_APART)
-        below[top] = joined[top]
-        capped: Scores = np.maximum(np.minimum(joined, below), 0.0)
+        capped: Scores = np.minimum(joined, joined[top])
         return capped
 
     def worth(self, first: Scores, said: Scores) -> Scores:

@@ -14,8 +14,7 @@ from ricordo.index.embedders import QueryVector
 from ricordo.model.search import SearchResults, TurnHit
 from ricordo.recall.candidates import Candidates, Question
 from ricordo.recall.ranker import FEATURES, features, ranker
-from ricordo.recall.ranking import SCORE_DIGITS
-from ricordo.recall.reranker import Joining, Line, Reranker, Searches, reranker, under_way
+from ricordo.recall.reranker import Line, Reranker, Searches, reranker, under_way
 from ricordo.recall.turn_search import TurnSearch
 from ricordo.wiring import open_memory
 
@@ -121,13 +120,6 @@ def test_the_second_reading_goes_on_while_there_is_time() -> None:
     assert len(few) == 4
     assert len(all_of_them) == len(lines)
     assert few.tolist() == all_of_them[: len(few)].tolist()
-
-
-@pytest.mark.requirement("recall.reread")
-def test_the_best_by_both_readings_is_first_however_near_the_next_is() -> None:
-    joining = Joining(order=(1.0, 1.0, 0.0), best=(1.0, 0, 0, -2.0), rest=(1.0, 0, 0, 0.0))
-    chances = joining.chances(np.array([0.6, 0.5]), np.array([0.0, 0.5]), 100)
-    assert np.round(chances, SCORE_DIGITS)[1] > np.round(chances, SCORE_DIGITS)[0]
 
 
 @pytest.mark.requirement("recall.reread")
