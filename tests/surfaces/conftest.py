@@ -27,7 +27,7 @@ def without_vectors(
 @pytest.fixture
 def store(backend_url: str) -> Iterator[Memory]:
     """The library as the commands open it, to compare with."""
-    with open_memory(backend_url, run_jobs=False, index_cache_mb=0) as memory:
+    with open_memory(backend_url, run_jobs=False, index_cache_mb=0, port=0) as memory:
         yield memory
 
 
