@@ -183,10 +183,17 @@ class AsyncUserMemory(_Face):
         actor: str | None = None,
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
+        project: str | None = None,
     ) -> "AsyncUserMemory":
         """The same user's memory with more of the scope fixed; see ``UserMemory.narrow``."""
         narrowed = self._inner.narrow(
-            agent=agent, thread=thread, run=run, actor=actor, role=role, categories=categories
+            agent=agent,
+            thread=thread,
+            run=run,
+            actor=actor,
+            role=role,
+            categories=categories,
+            project=project,
         )
         return AsyncUserMemory(narrowed, self._pool)
 
@@ -232,6 +239,7 @@ class AsyncMemory(_Face):
         actor: str | None = None,
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
+        project: str | None = None,
     ) -> AsyncUserMemory:
         """One user's memory; see ``Memory.user``."""
         inner = self._inner.user(
@@ -242,6 +250,7 @@ class AsyncMemory(_Face):
             actor=actor,
             role=role,
             categories=categories,
+            project=project,
         )
         return AsyncUserMemory(inner, self._pool)
 

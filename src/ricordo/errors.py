@@ -24,6 +24,7 @@ RicordoError
 │   ├── Occupied            the place (key or text) is taken by another active memory
 │   ├── Changed             it is no longer as the caller last saw it
 │   ├── StoreNotEmpty       a backup would replace what the store holds
+│   ├── OtherProject        the conversation began in another project, or in none
 │   ├── AlreadyDecided      the proposal was approved, rejected, or has expired
 │   └── OfferRefused        the other user does not want this memory, or any of this sender
 ├── AccessDenied
@@ -219,6 +220,16 @@ class StoreNotEmpty(Conflict):
     """A backup is restored into an empty store, unless one asks for all to be replaced."""
 
 
+class OtherProject(Conflict):
+    """A conversation is of the project that it began in, and goes on there."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(
+            f"thread {thread_id!r} began in another project, or in none: a conversation stays where"
+            " it began; take another thread"
+        )
+
+
 class AlreadyDecided(Conflict):
     """The proposal was approved or rejected before, or its time has passed."""
 
@@ -236,7 +247,8 @@ class NotOwner(AccessDenied):
 
 
 class ScopeWidened(AccessDenied):
-    """A scope can be narrowed, never changed to another user, agent, thread, run, actor or role."""
+    """A scope can be narrowed, never changed to another user, agent, thread, run, actor, role or
+    project."""
 
 
 class CategoryNotAllowed(AccessDenied):

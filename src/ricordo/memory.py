@@ -89,15 +89,19 @@ class Memory:
         actor: str | None = None,
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
+        project: str | None = None,
     ) -> UserMemory:
-        """One user's memory, or of it what is filed under some ``categories``. The user need not
-        exist yet.
+        """One user's memory, or of it what is filed under some ``categories``, or what belongs to
+        one ``project`` or to none. The user need not exist yet.
 
         Raises:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
         kept_to = None if categories is None else category_slugs(categories)
-        scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role, kept_to)
+        scope = Scope(
+            *(checks.user_id(user_id), agent, thread, run, actor, role, kept_to),
+            project_id=project,
+        )
         return UserMemory(self.parts, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:

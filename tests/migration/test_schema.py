@@ -222,6 +222,20 @@ def test_every_series_of_ids_starts_at_one(memory: Memory) -> None:
             assert memory.database.backend.take_ids(connection, series, 3) == [1, 2, 3]
 
 
+def without_projects(connection: sa.Connection) -> None:
+    """As it was before 0012."""
+    text = "user_id, theme, content_hash, coalesce(\"key\", '')"
+    keyed = "status = 'active' AND \"key\" IS NOT NULL"
+    for statement in (
+        *("DROP INDEX uq_items_text", "DROP INDEX uq_items_key"),
+        *("DROP INDEX ix_items_project", "DROP INDEX ix_threads_project"),
+        *(f"ALTER TABLE {one} DROP COLUMN project_id" for one in ("items", "threads", "proposals")),
+        f"CREATE UNIQUE INDEX uq_items_text ON items ({text}) WHERE status = 'active'",
+        f'CREATE UNIQUE INDEX uq_items_key ON items (user_id, "key", theme) WHERE {keyed}',
+    ):
+        connection.exec_driver_sql(statement)
+
+
 @pytest.mark.requirement("sharing.consent")
 def test_links_of_an_earlier_release_stay(
     backend_url: str, open_store: Callable[..., Memory]
@@ -240,6 +254,7 @@ def test_links_of_an_earlier_release_stay(
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
         for index in (*(f"items_{one}" for one in UNUSUAL), "history_new_ref", "history_old_ref"):
             connection.exec_driver_sql(f"DROP INDEX ix_{index}")
+        without_projects(connection)
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
     engine.dispose()
     with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:
@@ -265,6 +280,7 @@ def test_long_turns_of_an_earlier_release_are_cut_into_pieces(
         connection.exec_driver_sql("ALTER TABLE thread_views DROP COLUMN ahead")
         for index in (*(f"items_{one}" for one in UNUSUAL), "history_new_ref", "history_old_ref"):
             connection.exec_driver_sql(f"DROP INDEX ix_{index}")
+        without_projects(connection)
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0008'")
     engine.dispose()
     with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:

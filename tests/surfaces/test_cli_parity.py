@@ -57,8 +57,24 @@ WITHOUT_OPTIONS = {
     "mcp": {"--json"},  # it speaks a protocol
 }
 ON_THE_COMMAND_LINE_ONLY_ELSEWHERE = {
-    "add": {"content", "thread_id", "agent_id", "run_id", "actor_id", "role"},  # TEXT; who acts
-    "merge": {"content", "thread_id", "agent_id", "run_id", "actor_id", "role"},  # --into
+    "add": {
+        "content",
+        "thread_id",
+        "agent_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "project_id",
+    },  # TEXT; who acts
+    "merge": {
+        "content",
+        "thread_id",
+        "agent_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "project_id",
+    },  # --into
     "query": {"filters"},  # --filter
     "context": {"tools", "thread", "agent"},  # a file; who acts
     "observe": {"messages"},  # a file

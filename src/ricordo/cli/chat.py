@@ -73,7 +73,7 @@ def chat(
     """
     allowed = checks.number("seconds", seconds, 1, _MAX_SECONDS)
     with _open(owner) as memory:
-        me = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
+        me = owner.memory_in(memory)
         day = me.parts.conversation.policy.day_of(memory.database.clock())
         thread = given.pop("thread", f"chat-{day}")
         talk = ChatLoop(me, thread, {"modes": _USUAL_MODES, **given}, allowed)

@@ -49,7 +49,7 @@ ExpiresDays = Annotated[
 Into = Annotated[
     str, typer.Option("--into", metavar="TEXT", help="What they become; - reads standard input.")
 ]
-_STAMPED: Final = ("thread_id", "agent_id", "run_id", "actor_id", "role")
+_STAMPED: Final = ("thread_id", "agent_id", "run_id", "actor_id", "role", "project_id")
 """Said by the options of who acts."""
 _SPELT: Final = {"tags": "--tag", "pinned": "--pin/--no-pin"}
 

@@ -10,11 +10,15 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from ricordo.frozen import dataclass
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+    from ricordo.user_memory import UserMemory
 
 # Names for completion are read with sqlite3 directly, because our libraries load slowly. A missing,
 # old or unreadable file gives no names. Databases on a server are not queried while typing.
@@ -31,6 +35,11 @@ class Named(StrEnum):
 
     THEME = "SELECT slug FROM themes WHERE user_id = :user ORDER BY slug"
     THREAD = "SELECT thread_id FROM threads WHERE user_id = :user ORDER BY updated_at DESC"
+    PROJECT = (
+        "SELECT project_id FROM items WHERE user_id = :user AND project_id IS NOT NULL UNION"
+        " SELECT project_id FROM threads WHERE user_id = :user AND project_id IS NOT NULL"
+        " ORDER BY project_id"
+    )
     USER = "SELECT user_id FROM users WHERE :user = :user AND user_id <> '*' ORDER BY user_id"
 
 
@@ -146,6 +155,21 @@ class UserOption:
             help="Instead of a user's: the memories that every user with few of their own sees.",
         ),
     ] = False
+
+    project: Annotated[
+        str,
+        typer.Option(
+            metavar="PROJECT",
+            envvar="RICORDO_PROJECT",
+            help="Within this project: without what is in other ones; what is written is of it.",
+            autocompletion=completing_names(Named.PROJECT),
+        ),
+    ] = ""
+
+    def memory_in(self, store: "Memory") -> "UserMemory":
+        """The memory that these options name."""
+        whole = store.global_memories() if self.of_everyone else store.user(self.user)
+        return whole.narrow(project=self.project or None)
 
     @property
     def name(self) -> str:

@@ -29,6 +29,7 @@ FILTER_SPELLINGS: Final = {
     "agent_id": "--agent",
     "run_id": "--run",
     "actor_id": "--actor",
+    "project_id": "--only-project",
     "pinned": "--pinned/--not-pinned",
 }
 """How filters are called that have a longer name in the library."""

@@ -244,6 +244,5 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
         sets = chosen_sets(*tools) if tools else default_sets(memory.settings.mcp_tools)
         level = logging.INFO if is_debugging() else logging.WARNING
         configure_logging(memory.settings.log_format or fitting_format(), level=level)
-        whole = memory.global_memories() if whose.of_everyone else memory.user(whose.user)
-        bound = Binding(whole.narrow(agent=agent), sets)
+        bound = Binding(whose.memory_in(memory).narrow(agent=agent), sets)
         serve_streams(server_for(lambda _: bound, threads=memory.settings.service_threads))

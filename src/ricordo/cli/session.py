@@ -68,8 +68,7 @@ def open_user(owner: Owner, acting: Acting = _NOBODY_ELSE) -> Iterator["UserMemo
         StorageError: the database cannot be opened.
     """
     with open_store(owner) as memory:
-        whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
-        yield whole.narrow(
+        yield owner.memory_in(memory).narrow(
             agent=acting.agent,
             thread=acting.thread,
             run=acting.run,

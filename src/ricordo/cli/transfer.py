@@ -111,11 +111,13 @@ def _summary(report: "ImportReport") -> str:
 
 def watch(*, owner: Owner) -> None:
     """Keep MEMORY.md and the daily logs in step until stopped, telling what is done."""
+    from ricordo.user_memory.base import check_all_projects
     from ricordo.user_memory.maintenance import followed_mirror
     from ricordo.workers.process import stop_signals
 
     with stop_signals() as stopped, open_store(owner) as memory:
-        whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
+        whole = owner.memory_in(memory)
+        check_all_projects(whole.scope, "mirror watch")
         mirror = followed_mirror(whole.parts, whole.scope.user_id)
         _show_report(owner, mirror.sync())
         last_problem: str | None = None

@@ -52,18 +52,18 @@ class ConversationService:
         self._resumed: LruCache[tuple[str, str], _Resumed] = LruCache(_THREADS_REMEMBERED)
         self._compactor = Compactor(database, policy, formation.policy, self._summariser)
 
-    def window(self, user_id: str, thread_id: str) -> Window:
+    def window(self, user_id: str, thread_id: str, project: str | None = None) -> Window:
         """The latest turns of a conversation, and a bridge that summarises those before.
 
         Never more than ``window_turns`` turns: those whose summary is pending go into a provisional
         bridge. Empty for an unknown conversation. One that was resumed in this process shows what
-        else was said today, until the next summary.
+        else was said today, until the next summary; with a ``project``, not in other ones.
         """
         found = self._window(user_id, thread_id, self.policy.window_turns)
         taken_up = self._resumed.get((user_id, thread_id))
         if taken_up is None or taken_up.compacted_to != found.compacted_to:
             return found
-        return self._with_day(user_id, found, taken_up.day)
+        return self._with_day(user_id, found, taken_up.day, project)
 
     def compact(self, user_id: str, thread_id: str) -> CompactionReport:
         """Summarise all but the latest turns now, without the model where it gives nothing usable.
@@ -91,7 +91,7 @@ class ConversationService:
         """The job for a full window. Raises ModelUnavailable."""
         self._compactor.compact_full(user_id, thread_id, report, is_last_attempt=is_last_attempt)
 
-    def resume(self, user_id: str, thread_id: str) -> Window:
+    def resume(self, user_id: str, thread_id: str, project: str | None = None) -> Window:
         """The window of a conversation that a program resumes.
 
         All but the latest turns are summarised first; more than a window of them without the model,
@@ -105,13 +105,14 @@ class ConversationService:
         found = self._window(user_id, thread_id, self.policy.kept_turns)
         day = self.policy.day_of(now)
         self._resumed.put((user_id, thread_id), _Resumed(day, found.compacted_to))
-        return self._with_day(user_id, found, day)
+        return self._with_day(user_id, found, day, project)
 
-    def day_log(self, user_id: str, day: str | None = None) -> DayLog:
-        """Summaries of a user's conversations of a day, by default today."""
+    def day_log(self, user_id: str, day: str | None = None, project: str | None = None) -> DayLog:
+        """Summaries of a user's conversations of a day, by default today; with a ``project``, of
+        those of it and of none."""
         with self.database.read(user_id) as view:
             wanted = day or self.policy.day_of(view.now)
-            entries = _entries_of_day(view.connection, user_id, wanted)
+            entries = _entries_of_day(view.connection, user_id, wanted, project)
         return DayLog(
             day=wanted,
             entries=tuple(
@@ -122,10 +123,10 @@ class ConversationService:
             ),
         )
 
-    def _with_day(self, user_id: str, found: Window, day: str) -> Window:
+    def _with_day(self, user_id: str, found: Window, day: str, project: str | None) -> Window:
         """The window with the day's entries that its bridge does not cover, as many as fit."""
         with self.database.read(user_id) as view:
-            entries = _entries_of_day(view.connection, user_id, day)
+            entries = _entries_of_day(view.connection, user_id, day, project)
         own = [one for one in entries if one.thread_id == found.thread_id]
         # The conversation's own latest one is in its bridge, in other words.
         covered = own[-1:] + [one for one in own if one.summary in (found.bridge or "")]
@@ -177,7 +178,9 @@ class ConversationService:
         return bridge
 
 
-def _entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:
+def _entries_of_day(
+    connection: sa.Connection, user_id: str, day: str, project: str | None
+) -> list[Compaction]:
     """The latest segments of a day in order, without those in which nobody spoke."""
-    found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS)
+    found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS, project)
     return [one for one in found if one.summary]

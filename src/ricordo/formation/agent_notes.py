@@ -71,7 +71,8 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
     stamped = draft.stamped(scope)
     with formation.database.write(scope.user_id) as writing:
         themes, hashes = {stamped.effective_theme}, {content_hash(stamped.content)}
-        if active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now):
+        met = active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now)
+        if any(one.project_id == stamped.project_id for one in met):
             return None
         waiting = consent.waiting_for(writing, formation.policy, candidate)
         assert waiting is not None

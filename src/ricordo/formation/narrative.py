@@ -155,4 +155,10 @@ def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]
 
 
 def _current(user_id: str, now: datetime) -> Condition:
-    return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
+    """What is so in all projects: the narrative is about the person, and shown in each of them."""
+    return (
+        (items.c.user_id == user_id)
+        & (items.c.status == Status.ACTIVE.value)
+        & items.c.project_id.is_(None)
+        & not_expired(now)
+    )

@@ -77,6 +77,7 @@ def keep_proposal(
         thread_id=evidence.thread_id,
         created_at=writing.now,
         expires_at=writing.now + lifetime(policy, waiting.kind),
+        project_id=draft.project_id,
     )
     add_proposal(writing, proposal, evidence.actor)
     return proposal_id

@@ -291,8 +291,11 @@ class Formation:
         self._writer = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
-    def form(self, user_id: str, thread_id: str | None) -> FormationReport:
-        """Form what is new in one conversation, or in all of them.
+    def form(
+        self, user_id: str, thread_id: str | None, project: str | None = None
+    ) -> FormationReport:
+        """Form what is new in one conversation, or in all of them; with a ``project``, in those of
+        it and of none.
 
         If the day's budget runs out, the report says so and the rest is formed later.
 
@@ -303,7 +306,7 @@ class Formation:
         """
         if user_id == GLOBAL_OWNER:
             raise InvalidValue("user_id", "global memories are not formed from conversations")
-        threads = [thread_id] if thread_id is not None else self._unformed(user_id)
+        threads = [thread_id] if thread_id is not None else self._unformed(user_id, project)
         most = None if self.model is None else self.model.read_chars
         turns = 0
         decisions: list[Decision] = []
@@ -415,9 +418,11 @@ class Formation:
             advance(writing, segment.thread_id, _reached(segment, resolutions, carried_out))
         return decisions
 
-    def _unformed(self, user_id: str) -> list[str]:
+    def _unformed(self, user_id: str, project: str | None) -> list[str]:
         with self.database.read(user_id) as view:
-            behind = unformed_threads(view.connection, user_id, limits.MAX_THREADS_PER_FORMING)
+            behind = unformed_threads(
+                view.connection, user_id, limits.MAX_THREADS_PER_FORMING, project=project
+            )
         return [state.thread_id for state in behind]
 
     @retried

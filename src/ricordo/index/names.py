@@ -23,7 +23,8 @@ _MOST_SELECTIONS: Final = 16
 _NOT_SAID: Final = (MemoryType.INSIGHT.value, MemoryType.PROCEDURE.value)
 """Conclusions, and what agents noted for themselves."""
 
-_Themes = frozenset[str] | None
+_Within = tuple[frozenset[str] | None, str | None]
+"""The themes that something was said in, and the project: None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class _Statement:
     said: tuple[Naming, ...]
     theme: str
     expires_at: datetime | None
+    project: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ class _Known:
     position: IndexPosition
     said: Mapping[int, tuple[Naming, ...]]
     statements: tuple[_Statement, ...]
-    made: dict[_Themes, tuple[Names, datetime | None]] = field(default_factory=dict)
-    """The names by the themes that they were said in, and until when they hold."""
+    made: dict[_Within, tuple[Names, datetime | None]] = field(default_factory=dict)
+    """The names by where they were said, and until when they hold."""
 
 
 class UserNames:
@@ -51,9 +53,14 @@ class UserNames:
         self._known: LruCache[str, _Known] = LruCache(_USERS)
 
     def of(
-        self, view: ReadTransaction, user_id: str, themes: Collection[str] | None = None
+        self,
+        view: ReadTransaction,
+        user_id: str,
+        themes: Collection[str] | None = None,
+        project: str | None = None,
     ) -> Names:
-        """The names that a user's memories give; with ``themes``, those filed there alone."""
+        """The names that a user's memories give; with ``themes``, those filed there alone, with a
+        ``project`` those of it and of none."""
         position = position_in(view, user_id)
         if position == NOTHING_INDEXED:
             self.forget(user_id)
@@ -62,7 +69,7 @@ class UserNames:
         if known is None or not _is_current(known, position):
             known = _brought_up_to_date(view, user_id, known, position)
             self._known.put(user_id, known)
-        within = None if themes is None else frozenset(themes)
+        within = _within(themes, project)
         names, until = known.made.get(within, (None, None))
         if names is None or (until is not None and view.now >= until):
             names, until = _made(known, within, view.now)
@@ -70,12 +77,14 @@ class UserNames:
                 known.made[within] = names, until
         return names
 
-    def last(self, user_id: str, themes: Collection[str] | None = None) -> Names | None:
+    def last(
+        self, user_id: str, themes: Collection[str] | None = None, project: str | None = None
+    ) -> Names | None:
         """Those that were given last, without a look at what is stored; None where none were."""
         known = self._known.get(user_id)
         if known is None:
             return None
-        names, _ = known.made.get(None if themes is None else frozenset(themes), (None, None))
+        names, _ = known.made.get(_within(themes, project), (None, None))
         return names
 
     def forget(self, user_id: str) -> None:
@@ -103,18 +112,24 @@ def _brought_up_to_date(
                 said[item_id] = tuple(found)
     active = active_among(view.connection, user_id, said) if said else []
     kept = [
-        _Statement(said[item_id], theme, expires_at)
-        for item_id, theme, kind, expires_at in active
+        _Statement(said[item_id], theme, expires_at, project)
+        for item_id, theme, kind, expires_at, project in active
         if kind not in _NOT_SAID
     ]
     return _Known(position, said, tuple(kept))
 
 
-def _made(known: _Known, themes: _Themes, now: datetime) -> tuple[Names, datetime | None]:
+def _within(themes: Collection[str] | None, project: str | None) -> _Within:
+    return None if themes is None else frozenset(themes), project
+
+
+def _made(known: _Known, within: _Within, now: datetime) -> tuple[Names, datetime | None]:
+    themes, project = within
     chosen = [
         one
         for one in known.statements
         if (themes is None or one.theme in themes)
+        and (project is None or one.project in (None, project))
         and (one.expires_at is None or one.expires_at > now)
     ]
     ends = [one.expires_at for one in chosen if one.expires_at is not None]

@@ -27,6 +27,7 @@ from ricordo.storage.sql import (
     matrix_of,
 )
 from ricordo.storage.tables import ITEMS, item_index, items
+from ricordo.storage.where import in_project
 from ricordo.text.names import Entity, Names
 
 Near = list[tuple[int, float]]
@@ -153,6 +154,7 @@ class Relating:
         names: Names,
         whom: Iterable[Entity],
         themes: Collection[str] | None,
+        project: str | None,
         ids: Collection[int] = (),
     ) -> dict[Pair, Shared]:
         """Memories that mention the same one, each with those that are nearest to it.
@@ -163,6 +165,8 @@ class Relating:
         where = active(user_id, view.now)
         if themes is not None:
             where = sa.and_(where, items.c.theme.in_(sorted(themes)))
+        if project is not None:
+            where = sa.and_(where, in_project(items, project))
         found: dict[Pair, Shared] = {}
         for entity in whom if self.per_memory else ():
             having = self._having(view, user_id, names.spellings(entity), where)

@@ -66,7 +66,8 @@ def add_all(
 
     Raises:
         InvalidValue: an end before a beginning, or an expiry that has already passed.
-        ScopeWidened: a memory names another agent, thread, run, actor or role than the scope.
+        ScopeWidened: a memory names another agent, thread, run, actor, role or project than the
+            scope.
     """
     stamped = [draft.stamped(scope) for draft in drafts]
     for draft in stamped:
@@ -125,13 +126,18 @@ class _Batch:
         self._new.clear()
 
 
+_Place = tuple[str, str | None]
+"""Theme and project: in another of either, the same text or key is another memory."""
+
+
 class _Entry:
     """An active memory, stored or new, in its state after the drafts so far."""
 
-    __slots__ = ("digest", "id", "key", "theme")
+    __slots__ = ("digest", "id", "key", "place", "theme")
 
-    def __init__(self, theme: str, key: str | None, digest: str, item_id: int = 0) -> None:
-        self.theme = theme
+    def __init__(self, place: "_Place", key: str | None, digest: str, item_id: int = 0) -> None:
+        self.place = place
+        self.theme = place[0]
         self.key = key
         self.digest = digest
         self.id = item_id  # 0 until a new one is inserted
@@ -144,8 +150,8 @@ class _ActiveMemories:
         self, writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]], *, adopts: bool
     ) -> None:
         self._adopts = adopts
-        self._by_key: dict[tuple[str, str], _Entry] = {}
-        self._by_text: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
+        self._by_key: dict[tuple[_Place, str], _Entry] = {}
+        self._by_text: dict[tuple[_Place, str], list[_Entry]] = defaultdict(list)
         themes = {draft.effective_theme for draft, _ in hashed}
         keys = {draft.key for draft, _ in hashed if draft.key is not None}
         digests = {digest for _, digest in hashed}
@@ -157,32 +163,33 @@ class _ActiveMemories:
             if match.expired:
                 settle_if_expired(writing, _stored(writing, match.id))
             else:
-                self._put(_Entry(match.theme, match.key, match.content_hash, match.id))
+                place = match.theme, match.project_id
+                self._put(_Entry(place, match.key, match.content_hash, match.id))
 
     def match(self, draft: NewMemory, digest: str) -> tuple[_Entry, bool]:
         """The memory that a draft is or updates; True where it is new."""
-        theme = draft.effective_theme
-        same_text = self._by_text[theme, digest]
+        place = draft.effective_theme, draft.project_id
+        same_text = self._by_text[place, digest]
         if draft.key is None:
             met = same_text[0] if same_text else None
         else:
-            met = self._by_key.get((theme, draft.key))
+            met = self._by_key.get((place, draft.key))
             if met is None and self._adopts:
                 met = next((entry for entry in same_text if entry.key is None), None)
         if met is None:
-            made = _Entry(theme, draft.key, digest)
+            made = _Entry(place, draft.key, digest)
             self._put(made)
             return made, True
         if draft.key is not None:
-            self._by_text[theme, met.digest].remove(met)
+            self._by_text[place, met.digest].remove(met)
             met.key, met.digest = draft.key, digest
             self._put(met)
         return met, False
 
     def _put(self, entry: _Entry) -> None:
-        self._by_text[entry.theme, entry.digest].append(entry)
+        self._by_text[entry.place, entry.digest].append(entry)
         if entry.key is not None:
-            self._by_key[entry.theme, entry.key] = entry
+            self._by_key[entry.place, entry.key] = entry
 
 
 def _stored(writing: WriteTransaction, item_id: int) -> Item:
@@ -236,6 +243,7 @@ def _new_item(writing: WriteTransaction, item_id: int, draft: NewMemory) -> Item
         last_accessed_at=None,
         last_verified_at=None,
         access_count=0,
+        project_id=draft.project_id,
     )
 
 

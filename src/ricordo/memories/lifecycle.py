@@ -31,7 +31,7 @@ from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.sql import Moment
 from ricordo.storage.tables import items
 from ricordo.storage.users import drop_summary
-from ricordo.storage.where import audience_of, not_expired
+from ricordo.storage.where import audience_of, in_project, not_expired
 from ricordo.text.normalise import content_hash
 
 LIFECYCLE_JOB: Final = "lifecycle"
@@ -210,12 +210,12 @@ def check_unchanged(
 
 
 def check_in_reach(scope: Scope, item: Item) -> None:
-    """Refuse a memory outside the scope's categories.
+    """Refuse a memory outside the scope's categories, or of another project.
 
     Raises:
-        MemoryNotFound: its theme is none of the scope's categories.
+        MemoryNotFound: its theme is none of the scope's categories, or it is of another project.
     """
-    if not scope.reaches(item.theme):
+    if not (scope.reaches(item.theme) and scope.sees_project(item.project_id)):
         raise MemoryNotFound(item.id)
 
 
@@ -227,6 +227,7 @@ def shared_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item |
         writing.policy.global_until,
         writing.now,
         scope.categories,
+        scope.project_id,
     )
     visible = audience.condition() & not_expired(writing.now) & (items.c.id == item_id)
     return find_item(writing.connection, visible)
@@ -279,6 +280,8 @@ def forget_key(
         where &= items.c.theme == theme
     elif scope.categories is not None:
         where &= items.c.theme.in_(sorted(scope.categories))
+    if scope.project_id is not None:
+        where &= in_project(items, scope.project_id)
     found = [
         item for item in find_items(writing.connection, where) if not is_expired(item, writing.now)
     ]
@@ -413,6 +416,8 @@ def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
         what = "text"
     others = []
     for match in met:
+        if match.project_id != item.project_id:
+            continue
         if match.expired:
             expired = item_of(writing.connection, writing.user_id, match.id)
             if expired is not None:

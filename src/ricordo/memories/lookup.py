@@ -109,32 +109,34 @@ def read_history(
 
     Raises:
         MemoryNotFound: the viewer never had to do with such a memory. For an audience of some
-            themes only, also where it is gone: nobody can tell any more what its theme was.
+            themes or one project only, also where it is gone: nobody can tell any more of which it
+            was.
     """
-    if audience.themes is not None:
+    is_whole = audience.themes is None and audience.project is None
+    if not is_whole:
         read_item(reading, audience, item_id, include_deleted=True)
     found = history_of(reading.connection, viewer, item_id, limit)
     if not found:
         read_item(reading, audience, item_id)  # global memories have no history of the viewer's
-    return found if audience.themes is None else _without_others(reading, audience, found)
+    return found if is_whole else _without_others(reading, audience, found)
 
 
 def _without_others(
     reading: ReadTransaction, audience: Audience, found: list[Change]
 ) -> list[Change]:
-    """Changes as an audience restricted to themes may read them.
+    """Changes as an audience restricted to themes or to a project may read them.
 
-    The reason of a replacement by a memory of another theme may quote it, and an update from
-    another theme has its old text.
+    The reason of a replacement by a memory of another theme or project may quote it, and an update
+    from another theme has its old text.
     """
     refs = {one.revision: {one.old_ref, one.new_ref} - {None} for one in found}
     named = {ref for several in refs.values() for ref in several if ref is not None}
     seen = {item.id for item in read_items(reading, audience, named, include_deleted=True)}
-    themes = audience.themes or frozenset()
 
     def is_readable(change: Change) -> bool:
         theme = (change.before or {}).get("theme")
-        return refs[change.revision] <= seen and (theme is None or theme in themes)
+        in_reach = theme is None or audience.themes is None or theme in audience.themes
+        return refs[change.revision] <= seen and in_reach
 
     return [
         one if is_readable(one) else replace(one, reason=None, before=None, meta={})
@@ -159,9 +161,11 @@ def read_themes(
     own = themes_of(reading.connection, viewer)
     if counts is None:
         counts = read_theme_counts(reading, audience)
+    # An empty one may be a heading of another project.
+    slugs = own.keys() | counts.keys() if audience.project is None else counts.keys()
     found = [
         _theme(slug, own.get(slug), counts.get(slug, 0), reading)
-        for slug in sorted(own.keys() | counts.keys())
+        for slug in sorted(slugs)
         if audience.themes is None or slug in audience.themes
     ]
     return sorted(found, key=lambda theme: -theme.active_count)

@@ -186,12 +186,15 @@ def replace_with(
         IllegalTransition, MemoryNotFound, NotOwner.
     """
     olds = [own_item(writing, scope, old_id) for old_id in dict.fromkeys(old_ids)]
-    draft = _inheriting(draft, olds)
+    draft = _inheriting(draft, olds, scope)
+    # It stays in the project of what it replaces, also where that has none.
+    adding = replace(scope, project_id=None)
     first = olds[0]
     unchanged = (
         len(olds) == 1
         and first.status is Status.ACTIVE
         and first.theme == draft.theme
+        and first.project_id == draft.project_id
         and first.key == draft.key
         and canonical(first.content) == canonical(draft.content)
     )
@@ -205,7 +208,7 @@ def replace_with(
                 "valid_from", f"must not be before that of memory {old.id}, which it replaces"
             )
         _close(writing, old, draft.start(writing.now))
-    added = add_all(writing, scope, [draft], reason_to_add or reason)[0]
+    added = add_all(writing, adding, [draft], reason_to_add or reason)[0]
     made = not (added.duplicate or added.updated)
     merged = [old.id for old in olds]
     for old in olds:
@@ -243,17 +246,25 @@ def end(
             )
 
 
-def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:
-    """The draft with missing values taken from the replaced memories, where those agree."""
+def _inheriting(draft: NewMemory, olds: Sequence[Item], scope: Scope) -> NewMemory:
+    """The draft with missing values taken from the replaced memories, where those agree. Of several
+    projects, it is of none or, where the scope has one, of that.
+
+    Raises:
+        ScopeWidened: it names another project than the scope.
+    """
     open_fields: dict[str, Any] = {
         "importance": max(old.importance for old in olds),
         "pinned": any(old.pinned for old in olds),
         "tags": tuple(dict.fromkeys(tag for old in olds for tag in old.tags))[:MAX_TAGS],
     }
-    for name in ("theme", "type", "key"):
+    for name in ("theme", "type", "key", "project_id"):
         values = {getattr(old, name) for old in olds}
         if len(values) == 1:
             open_fields[name] = values.pop()
+        elif name == "project_id":
+            open_fields[name] = scope.project_id
+    scope.check_project(draft.project_id)
     return replace(
         draft,
         **{name: value for name, value in open_fields.items() if getattr(draft, name) is None},

@@ -40,19 +40,25 @@ class ThemeCounts:
     """Counting reads all of a user's memories. Thread-safe."""
 
     def __init__(self) -> None:
-        self._own: LruCache[str, Cached[Mapping[str, int]]] = LruCache(_USERS_REMEMBERED)
+        self._own: LruCache[tuple[str, str | None], Cached[Mapping[str, int]]] = LruCache(
+            _USERS_REMEMBERED
+        )
 
-    def own(self, view: ReadTransaction, user_id: str) -> Mapping[str, int]:
-        """The active memories that are a user's own, by theme."""
-        known = self._own.get(user_id)
+    def own(
+        self, view: ReadTransaction, user_id: str, project: str | None = None
+    ) -> Mapping[str, int]:
+        """The active memories that are a user's own, by theme; with a ``project``, those of it and
+        of none."""
+        known = self._own.get((user_id, project))
         if known is None or not is_current(view, user_id, known):
             version = user_version(view.connection, user_id)
-            known = Cached(version, view.now, read_theme_counts(view, Audience(user_id)))
-            self._own.put(user_id, known)
+            own = Audience(user_id, project=project)
+            known = Cached(version, view.now, read_theme_counts(view, own))
+            self._own.put((user_id, project), known)
         return known.value
 
     def seen(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
         """Also those of others, which can change without the user."""
         if audience.has_links or audience.sees_global:
             return read_theme_counts(view, audience)
-        return self.own(view, user_id)
+        return self.own(view, user_id, audience.project)

@@ -32,7 +32,7 @@ from ricordo.model.vocabulary import (
     default_confidence,
 )
 
-_STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")
+_STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role", "project_id")
 
 Content = Annotated[
     str, Text(limits.MAX_CONTENT_CHARS, example="Prefers tea to coffee in the afternoon")
@@ -78,6 +78,9 @@ class DraftFields(TypedDict, total=False):
     message_id: Annotated[str | None, Reference(about="The message it comes from.")]
     agent_id: Annotated[str | None, Reference(about="The agent that learnt it.")]
     run_id: Annotated[str | None, Reference(about="The run of that agent.")]
+    project_id: Annotated[
+        str | None, Reference(about="The project it is about.", metavar="PROJECT")
+    ]
     actor_id: Annotated[str | None, Reference(about="Who said it.", metavar="NAME")]
     role: Annotated[
         str | None,
@@ -114,6 +117,7 @@ class NewMemory:
     run_id: str | None = None
     actor_id: str | None = None
     role: str | None = None
+    project_id: str | None = None
     confidence: int | None = None
     importance: int | None = None
     pinned: bool | None = None
@@ -154,10 +158,11 @@ class NewMemory:
         return cls(**values)
 
     def stamped(self, scope: Scope) -> Self:
-        """The same memory with the scope's agent, thread, run, actor and role.
+        """The same memory with the scope's agent, thread, run, actor, role and project.
 
         Raises:
-            ScopeWidened: it names another agent, thread, run, actor or role than the scope.
+            ScopeWidened: it names another agent, thread, run, actor, role or project than the
+                scope.
             CategoryNotAllowed: it would be filed where the scope does not reach.
         """
         scope.check_reaches([self.effective_theme])

@@ -81,6 +81,10 @@ class Filters(TypedDict, total=False):
     run_id: Annotated[str | None, Reference(about="Was learnt in this run.")]
     actor_id: Annotated[str | None, Reference(about="Was said by them.", metavar="NAME")]
     role: Annotated[str | None, Reference(about="Was said in this role.", metavar="NAME")]
+    project_id: Annotated[
+        str | None,
+        Reference(about="Is about this project.", metavar="PROJECT", completes="project"),
+    ]
     pinned: Annotated[bool | None, Flag(about="Only pinned ones, or only others.")]
     importance_min: Annotated[int | None, Integer(1, 5, about="At least this important: 1 to 5.")]
     importance_max: Annotated[int | None, Integer(1, 5, about="At most this important: 1 to 5.")]
@@ -107,6 +111,8 @@ class ItemFilter:
     ``theme``, ``types`` and the like match any of their values; ``tags`` must all be present.
     ``contains`` is a substring, case- and diacritic-insensitive. ``as_of`` selects what was true at
     that time. The ``_after`` bounds are inclusive, the ``_before`` bounds exclusive.
+
+    ``in_project`` is the bound of a scope: of the user's own memories none of another project.
     """
 
     statuses: tuple[Status, ...] | None = None
@@ -123,6 +129,7 @@ class ItemFilter:
     run_id: str | None = None
     actor_id: str | None = None
     role: str | None = None
+    project_id: str | None = None
     pinned: bool | None = None
     importance_min: int | None = None
     importance_max: int | None = None
@@ -132,6 +139,7 @@ class ItemFilter:
     updated_after: datetime | None = None
     updated_before: datetime | None = None
     as_of: datetime | None = None
+    in_project: str | None = None
 
     @property
     def effective_statuses(self) -> tuple[Status, ...]:
@@ -223,10 +231,14 @@ class Sort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFilter:
-    """Conditions on turns; all that are given must hold. ``until`` is exclusive."""
+    """Conditions on turns; all that are given must hold. ``until`` is exclusive.
+
+    ``in_project`` is the bound of a scope: no conversation of another project.
+    """
 
     thread: str | None = None
     role: str | None = None
     actor: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    in_project: str | None = None

@@ -24,11 +24,13 @@ from ricordo.text.secrets import without_secrets
 
 PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id", "actor_id", "role")
 """The origin of a memory: private to its owner, also when it is shared."""
+_PRIVATE = (*PROVENANCE, "project_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item(Record):
-    """One remembered thing. All times are UTC.
+    """One remembered thing. All times are UTC. ``project_id`` is the project that it is about; None
+    for what is so in all of them.
 
     ``embedding`` says how far its vector is, in answers of ``get``: until it is ``ready`` the
     memory is found by words alone. None where no vectors are made, or it was not looked up.
@@ -62,6 +64,7 @@ class Item(Record):
     last_accessed_at: datetime | None
     last_verified_at: datetime | None
     access_count: int
+    project_id: str | None = None
     embedding: VectorState | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,10 +75,10 @@ class Item(Record):
         return shown
 
     def as_seen_by(self, viewer: str) -> Self:
-        """The memory for another user: without its origin."""
+        """The memory for another user: without its origin and project."""
         if viewer == self.user_id:
             return self
-        hidden: dict[str, Any] = dict.fromkeys(PROVENANCE)
+        hidden: dict[str, Any] = dict.fromkeys(_PRIVATE)
         return replace(self, **hidden)
 
     def without_secrets(self) -> Self:

@@ -41,6 +41,7 @@ class Proposal(Record):
     decided_by: str | None
     item_id: int | None
     owner_id: str | None = None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,7 @@ class StoredProposal:
     decided_at: datetime | None = None
     decided_by: str | None = None
     item_id: int | None = None
+    project_id: str | None = None
 
     def shown(self, now: datetime) -> Proposal:
         """As users see it; expired once its time has passed, even if not recorded yet."""
@@ -96,6 +98,7 @@ class StoredProposal:
             decided_at=self.decided_at,
             decided_by=self.decided_by,
             item_id=self.item_id,
+            project_id=self.project_id,
         )
 
 

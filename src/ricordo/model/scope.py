@@ -12,7 +12,7 @@ from ricordo.model.checks import category_slugs
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import GLOBAL_OWNER, KeyKind, Permission, SharingRight
 
-_NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role")
+_NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role", "project_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class Scope:
     """One user, and optionally the agent, thread, run, actor and role that act for them.
 
     The user bounds what is read and written. So do the ``categories``, if any: the scope can
-    neither read nor write other themes. The rest is stamped on what is written, and names the actor
-    in history. A scope can be narrowed, never widened. ``is_agent`` marks an agent that has all
-    categories.
+    neither read nor write other themes. A ``project_id`` is stamped on what is written, and of what
+    is read leaves out the user's other projects. The rest is stamped on what is written, and names
+    the actor in history. A scope can be narrowed, never widened. ``is_agent`` marks an agent that
+    has all categories.
 
     ``sharing`` overrides what it may do with shared memories; see :attr:`sharing_right`.
     """
@@ -36,6 +37,7 @@ class Scope:
     categories: frozenset[str] | None = None
     is_agent: bool = False
     sharing: SharingRight | None = None
+    project_id: str | None = None
 
     def __post_init__(self) -> None:
         if self.user_id != GLOBAL_OWNER:
@@ -78,6 +80,21 @@ class Scope:
     def reaches(self, theme: str) -> bool:
         """Whether this scope may see a theme."""
         return self.categories is None or theme in self.categories
+
+    def sees_project(self, project_id: str | None) -> bool:
+        """Whether this scope may see what the user has in a project, or in none."""
+        return self.project_id is None or project_id in (None, self.project_id)
+
+    def check_project(self, project_id: str | None) -> None:
+        """Refuse a named project that is another than this scope's.
+
+        Raises:
+            ScopeWidened: it is.
+        """
+        if not self.sees_project(project_id):
+            raise ScopeWidened(
+                f"this scope has project_id {self.project_id!r}; it cannot become {project_id!r}"
+            )
 
     def check_reaches(self, themes: Iterable[str]) -> None:
         """Refuse named themes out of reach.

@@ -215,6 +215,8 @@ class QueryRequest:
     threshold: float | None
     related: int
     within: frozenset[str] | None = None
+    project: str | None = None
+    """The bound of the scope: no other project's memories."""
 
     @classmethod
     def of(

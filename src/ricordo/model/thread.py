@@ -21,7 +21,7 @@ _SOURCE_ROLES: Final = {"user": "user", "tool": "tool", "function": "tool"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread(Record):
-    """A conversation of one user.
+    """A conversation of one user, about a project or about none.
 
     Memories have been formed up to turn ``formed_position``, 0 for none. ``observed_at`` is when
     something was last recorded; None while it was only imported: then memories are formed from it
@@ -35,6 +35,7 @@ class Thread(Record):
     turn_count: int
     formed_position: int
     observed_at: datetime | None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ _TURN = Parsed(NewTurn.parse, turn_schema)
 _VERSION = Integer(0, limits.MAX_ID, about="The version that is there; 0: nothing is saved yet.")
 
 
-@conversation("GET /v1/threads list_threads")
+@conversation("GET /v1/threads list_threads", within_project=True)
 def threads(
     *, limit: PageLimit = limits.DEFAULT_PAGE_ITEMS, cursor: PageCursor = None
 ) -> Page[Thread]:
@@ -60,7 +60,7 @@ def threads(
     """
 
 
-@conversation("GET /v1/threads/{thread_id:path}/standing read_thread")
+@conversation("GET /v1/threads/{thread_id:path}/standing read_thread", within_project=True)
 def thread(thread_id: ThreadName) -> Thread:
     """One conversation: how long it is, and how far memories have been formed from it.
 
@@ -101,10 +101,11 @@ def observe(
     Raises:
         InvalidValue, UnknownField: a message is not allowed; nothing was recorded.
         ScopeWidened: this memory is bound to another thread.
+        OtherProject: the conversation began in another project, or in none.
     """
 
 
-@conversation("GET /v1/threads/{thread_id:path}/turns list_turns")
+@conversation("GET /v1/threads/{thread_id:path}/turns list_turns", within_project=True)
 def turns(
     thread_id: ThreadName,
     *,
@@ -119,7 +120,9 @@ def turns(
     """
 
 
-@conversation("POST /v1/threads/{thread_id:path}/turns/{position}/redaction redact_turn")
+@conversation(
+    "POST /v1/threads/{thread_id:path}/turns/{position}/redaction redact_turn", within_project=True
+)
 def redact(
     thread_id: ThreadName,
     position: Annotated[
@@ -155,7 +158,7 @@ def redact(
     """
 
 
-@conversation("GET /v1/threads/{thread:path}/window read_window")
+@conversation("GET /v1/threads/{thread:path}/window read_window", within_project=True)
 def window(thread: ThreadName) -> Window:
     """The latest turns of a conversation, and a bridge that summarises the earlier ones.
 
@@ -169,7 +172,9 @@ def window(thread: ThreadName) -> Window:
     """
 
 
-@conversation("POST /v1/threads/{thread:path}/compact compact", is_lengthy=True)
+@conversation(
+    "POST /v1/threads/{thread:path}/compact compact", is_lengthy=True, within_project=True
+)
 def compact(thread: ThreadName) -> CompactionReport:
     """Summarise all but the latest turns of a conversation, now.
 
@@ -183,7 +188,7 @@ def compact(thread: ThreadName) -> CompactionReport:
     """
 
 
-@conversation("POST /v1/threads/{thread:path}/resume resume", is_lengthy=True)
+@conversation("POST /v1/threads/{thread:path}/resume resume", is_lengthy=True, within_project=True)
 def resume(thread: ThreadName) -> Window:
     """Take up a conversation again, after a break or a restart.
 
@@ -196,7 +201,10 @@ def resume(thread: ThreadName) -> Window:
 
 
 @conversation(
-    "POST /v1/threads/{thread:path}/form form_thread", "POST /v1/form form", is_lengthy=True
+    "POST /v1/threads/{thread:path}/form form_thread",
+    "POST /v1/form form",
+    is_lengthy=True,
+    within_project=True,
 )
 def form(thread: OptionalThread = None) -> FormationReport:
     """Form memories now from what is new in a conversation, or in all of them.
@@ -213,7 +221,7 @@ def form(thread: OptionalThread = None) -> FormationReport:
     """
 
 
-@conversation("GET /v1/log read_todays_log", "GET /v1/log/{day} read_log")
+@conversation("GET /v1/log read_todays_log", "GET /v1/log/{day} read_log", within_project=True)
 def day_log(
     day: Annotated[
         str | date | None, Day(about="The day; today by default.", example="2026-05-01")
@@ -229,7 +237,7 @@ def day_log(
     """
 
 
-@overview("GET /v1/summary read_summary")
+@overview("GET /v1/summary read_summary", within_project=True)
 def summary() -> Summary | None:
     """What is known of this user as one text; None when nothing is.
 

@@ -262,7 +262,7 @@ def export(path: PathOf) -> int:
     """
 
 
-@transfer()
+@transfer(within_project=True)
 def import_file(
     path: PathOf,
     *,

@@ -299,7 +299,7 @@ def themes() -> tuple[ThemeRecord, ...]:
     """The headings with the number of active memories under each, most used first."""
 
 
-@feed("PATCH /v1/themes/{theme} describe_theme", within_categories=True)
+@feed("PATCH /v1/themes/{theme} describe_theme", within_categories=True, within_project=False)
 def describe_theme(
     theme: Annotated[str, Theme(about="The theme, in any spelling.", example="drinks")],
     *,
@@ -334,7 +334,7 @@ def describe_theme(
     """
 
 
-@feed("GET /v1/changes list_changes")
+@feed("GET /v1/changes list_changes", within_project=True)
 def changes(
     since: Annotated[
         int,
@@ -346,6 +346,6 @@ def changes(
     """What happened after a revision, oldest first."""
 
 
-@feed("GET /v1/revision get_revision", answers="revision")
+@feed("GET /v1/revision get_revision", answers="revision", within_project=True)
 def revision() -> int:
     """The position of this user's change feed: one more with each change of a memory."""

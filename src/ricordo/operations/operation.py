@@ -57,6 +57,7 @@ class Operation(Generic[P, R]):
         *,
         name: str,
         within_categories: bool,
+        within_project: bool,
         permission: Permission | None,
         routes: tuple[Route, ...],
         run: Callable[..., R] | None = None,
@@ -65,6 +66,8 @@ class Operation(Generic[P, R]):
         self.name = name
         self.within_categories = within_categories
         """A scope that is confined to categories may use it, within them."""
+        self.within_project = within_project
+        """A scope of a project may use it, within that."""
         self.permission = permission
         """What a key needs for it; None for what concerns one user."""
         self.routes = routes
@@ -267,6 +270,7 @@ class Catalogue:
         *http: str,
         name: str | None = None,
         within_categories: bool = False,
+        within_project: bool | None = None,
         permission: Permission | None = None,
         answers: str | None = None,
         is_lengthy: bool = False,
@@ -275,6 +279,9 @@ class Catalogue:
         tool: str | None = None,
     ) -> Callable[[Callable[P, R]], Operation[P, R]]:
         """Describe an operation; each of ``http`` is a method, a path and an operation id.
+
+        What may be used within categories may be used ``within_project``, too, unless that is said
+        otherwise.
 
         ``run`` does it, given a ``UserMemory`` and the clean values; without it, the method of
         that name does. With ``tool``, which says to models when to use it, it is one of the
@@ -287,6 +294,7 @@ class Catalogue:
                 stub,
                 name=called,
                 within_categories=within_categories,
+                within_project=within_categories if within_project is None else within_project,
                 permission=permission,
                 routes=tuple(
                     Route(method, path, route_name, self._topic, answers, is_lengthy, creates)

@@ -28,7 +28,7 @@ _FIELDS = {
 }
 
 
-@consent("GET /v1/proposals list_proposals")
+@consent("GET /v1/proposals list_proposals", within_project=True)
 def proposals(
     *,
     state: Annotated[
@@ -48,7 +48,7 @@ def proposals(
     """
 
 
-@consent("POST /v1/proposals/{id}/approve approve")
+@consent("POST /v1/proposals/{id}/approve approve", within_project=True)
 def approve(id: ProposalId, *, reason: Reason = None) -> Added:
     """Store what was proposed, or accept what another user offers; the result.
 
@@ -60,7 +60,7 @@ def approve(id: ProposalId, *, reason: Reason = None) -> Added:
     """
 
 
-@consent("POST /v1/proposals/{id}/reject reject")
+@consent("POST /v1/proposals/{id}/reject reject", within_project=True)
 def reject(id: ProposalId, *, reason: Reason = None) -> Proposal:
     """Turn down what was proposed: it is forgotten, and not proposed again for long; what
     another user offered cannot be offered again.
@@ -137,7 +137,7 @@ def unblock_sender(sender: Annotated[str, _USER]) -> None:
     """
 
 
-@consent("GET /v1/profile read_profile")
+@consent("GET /v1/profile read_profile", within_project=True)
 def user_profile() -> Profile:
     """The fields of the user's profile; edits of their ``USER.md`` are taken over first.
 
@@ -146,7 +146,7 @@ def user_profile() -> Profile:
     """
 
 
-@consent("PATCH /v1/profile update_profile")
+@consent("PATCH /v1/profile update_profile", within_project=True)
 def update_user_profile(
     fields: Annotated[
         Mapping[str, str | None],

@@ -278,7 +278,7 @@ def feedback(
     """
 
 
-@conversation("POST /v1/turns/search search_turns")
+@conversation("POST /v1/turns/search search_turns", within_project=True)
 def search_turns(
     query: Annotated[
         str, Question(about="What to look for.", example="Where did I say I was moving to?")
@@ -310,7 +310,7 @@ def search_turns(
     """
 
 
-@conversation("GET /v1/memories/{id}/source-turn read_source_turn")
+@conversation("GET /v1/memories/{id}/source-turn read_source_turn", within_project=True)
 def source_turn(id: MemoryId) -> Turn | None:
     """What was said that a memory was formed from.
 
@@ -322,7 +322,7 @@ def source_turn(id: MemoryId) -> Turn | None:
     """
 
 
-@conversation("GET /v1/threads/{thread_id:path}/formed list_formed_turns")
+@conversation("GET /v1/threads/{thread_id:path}/formed list_formed_turns", within_project=True)
 def formed_turns(
     thread_id: ThreadName,
     *,

@@ -64,7 +64,8 @@ _KIND_OF: Final[Mapping[Event, ChangeKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class DeltaReader:
-    """Who reads: in which conversation, which themes (None: all), with or without content.
+    """Who reads: in which conversation, which themes (None: all), with or without content, and of
+    which project (None: of all).
 
     ``recalled`` are the memories whose content the prompt shows already.
     """
@@ -74,8 +75,11 @@ class DeltaReader:
     themes: frozenset[str] | None
     shows_content: bool
     recalled: frozenset[int] = frozenset()
+    project: str | None = None
 
     def may_see(self, item: Item | None) -> bool:
+        if self.project is not None and item is None:  # of another one, or gone
+            return False
         return self.themes is None or (item is not None and item.theme in self.themes)
 
 
@@ -125,7 +129,8 @@ def _summary_bullet(writing: WriteTransaction, view: ThreadView, reader: DeltaRe
     if reader.themes is not None:  # counts would reveal themes that this agent may not read
         return []
     counts: Counter[ChangeKind] = Counter()
-    for change, count in count_changes(writing, view.revision, _KIND_OF).items():
+    counted_changes = count_changes(writing, view.revision, _KIND_OF, reader.project)
+    for change, count in counted_changes.items():
         kind = _net_kind(change)
         if kind is not None:
             counts[kind] += count
@@ -203,7 +208,9 @@ class _Backlog:
         ).changes
         ids = {one for change in self.changes for one in (change.item_id, change.new_ref)}
         until = writing.policy.global_until
-        audience = audience_of(writing.connection, writing.user_id, until, writing.now)
+        audience = audience_of(
+            *(writing.connection, writing.user_id, until, writing.now), project=reader.project
+        )
         visible = audience.condition() & not_expired(writing.now) & items.c.id.in_(ids - {None})
         self._fates = {item.id: _Fate(item) for item in find_items(writing.connection, visible)}
         for change in self.changes:

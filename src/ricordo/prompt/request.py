@@ -40,6 +40,8 @@ class PromptRequest:
     """Whether ``SOUL.md`` and ``RULES.md`` are included."""
     categories: frozenset[str] | None = None
     """The categories that the scope is restricted to, None for all."""
+    project: str | None = None
+    """The project that the scope is kept to, None for all."""
 
     @classmethod
     def of(

@@ -127,21 +127,25 @@ class MemorySelector:
         rules: ThemeRules,
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
+        project: str | None = None,
     ) -> Choice:
         """Select what to show for a message.
 
-        ``allowed`` are the readable themes, None for all. Turns ``in_window`` are not quoted: the
+        ``allowed`` are the readable themes, None for all, and ``project`` is the one that may be
+        shown beside what is of none, None for all. Turns ``in_window`` are not quoted: the
         prompt has them anyway.
 
         Raises:
             StorageError: the database could not answer. A failing embedder is no error.
         """
-        always = self._always_shown(user_id, rules, allowed)
+        always = self._always_shown(user_id, rules, allowed, project)
         question = question_in(message)
         if not question:
             return Choice(tuple(_without_conflicts(always)))
         wanted = ItemFilter(
-            theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
+            theme=(None if allowed is None else tuple(sorted(allowed))),
+            types=_WITHOUT_PROCEDURES,
+            in_project=project,
         )
         found = self._recall.memories.find(
             user_id, question, _SEARCHED, wanted, reading=_OF_THE_READING
@@ -153,7 +157,7 @@ class MemorySelector:
             for item, one in zip(found.items, found.ranked, strict=True)
             if one.confidence >= least
         ]
-        turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window)
+        turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window, project)
         known = (found.confidence, best_turn)
         memories = tuple(_without_conflicts([*always, *_limited(sure, rules.most)]))
         return Choice(
@@ -164,12 +168,16 @@ class MemorySelector:
         )
 
     def _always_shown(
-        self, user_id: str, rules: ThemeRules, allowed: frozenset[str] | None
+        self,
+        user_id: str,
+        rules: ThemeRules,
+        allowed: frozenset[str] | None,
+        project: str | None,
     ) -> list[Selection]:
         themes = rules.always if allowed is None else rules.always & allowed
         if not themes:
             return []
-        wanted = ItemFilter(theme=tuple(sorted(themes)))
+        wanted = ItemFilter(theme=tuple(sorted(themes)), in_project=project)
         with self._database.read(user_id) as view:
             until = self._database.policy.global_until
             audience = audience_of(view.connection, user_id, until, view.now)
@@ -189,6 +197,7 @@ class MemorySelector:
         threshold: float,
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
+        project: str | None,
     ) -> tuple[tuple[TurnHit, ...], float | None]:
         """Earlier turns, where the best is relevant enough: then less likely ones often hold the
         rest of the answer in other words. None for a restricted agent, because turns have no theme.
@@ -200,7 +209,7 @@ class MemorySelector:
             user_id,
             question,
             limit,
-            TurnFilter(),
+            TurnFilter(in_project=project),
             threshold=None,
             explain=False,
             reading=_OF_THE_READING,

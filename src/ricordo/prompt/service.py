@@ -50,24 +50,29 @@ class Known:
         self._database = database
         self._counts = counts
         self._narratives: LruCache[str, Cached[str]] = LruCache(_USERS_REMEMBERED)
-        self._of_run: LruCache[tuple[str, str, int], tuple[Theme, ...]] = LruCache(_RUNS_REMEMBERED)
+        self._of_run: LruCache[tuple[str, str | None, str, int], tuple[Theme, ...]] = LruCache(
+            _RUNS_REMEMBERED
+        )
 
-    def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
+    def themes_for_run(
+        self, user_id: str, run_id: str | None, project: str | None
+    ) -> tuple[Theme, ...]:
         """The themes for hints: constant within one run of an agent."""
         if run_id is None:
-            return self.themes(user_id)
+            return self.themes(user_id, project)
         with self._database.read(user_id) as view:
             _, epoch = user_version(view.connection, user_id)
-        themes = self._of_run.get((user_id, run_id, epoch))
+        run = user_id, project, run_id, epoch
+        themes = self._of_run.get(run)
         if themes is None:
-            themes = self.themes(user_id)
-            self._of_run.put((user_id, run_id, epoch), themes)
+            themes = self.themes(user_id, project)
+            self._of_run.put(run, themes)
         return themes
 
-    def themes(self, user_id: str) -> tuple[Theme, ...]:
+    def themes(self, user_id: str, project: str | None) -> tuple[Theme, ...]:
         with self._database.read(user_id) as view:
             until = self._database.policy.global_until
-            audience = audience_of(view.connection, user_id, until, view.now)
+            audience = audience_of(view.connection, user_id, until, view.now, project=project)
             counts = self._counts.seen(view, audience, user_id)
             return tuple(read_themes(view, audience, user_id, counts))
 
@@ -140,6 +145,7 @@ class PromptService:
                 allowed,
                 request.shows_content,
                 frozenset(one.item.id for one in material.choice.memories),
+                request.project,
             )
             return new_changes(self._database, reader, fits)
 
@@ -181,16 +187,19 @@ class PromptService:
         plain: PromptMaterial,
     ) -> PromptMaterial:
         user_id, thread_id = request.user_id, request.thread_id
-        window = None if thread_id is None else self._conversation.window(user_id, thread_id)
+        window = None
+        if thread_id is not None:
+            window = self._conversation.window(user_id, thread_id, request.project)
         if window is not None and allowed is not None:
             # Turns of other conversations have no theme that could be allowed.
             window = replace(window, today=None)
         in_window = frozenset() if window is None else frozenset(turn.id for turn in window.turns)
         choice, problems = Choice(), plain.problems
         if request.has(ContextMode.RECALL):
-            shown_as = ThemeRules.of(rules, self._known.themes(user_id))
+            shown_as = ThemeRules.of(rules, self._known.themes(user_id, request.project))
             choice = self._selector.choose(
-                user_id, request.message, request.threshold, shown_as, allowed, in_window
+                *(user_id, request.message, request.threshold, shown_as, allowed, in_window),
+                project=request.project,
             )
         if choice.degraded is not None:
             problems = (*problems, choice.degraded)
@@ -206,14 +215,14 @@ class PromptService:
             guide=self._guide(request, allowed),
             narrative=self._narrative(request, allowed),
             window=shown,
-            notes=self._notes(user_id, window) if window and shown else {},
+            notes=self._notes(user_id, window, request.project) if window and shown else {},
             choice=choice,
             problems=problems,
         )
 
-    def _notes(self, user_id: str, window: Window) -> dict[int, str]:
+    def _notes(self, user_id: str, window: Window, project: str | None) -> dict[int, str]:
         with self._database.read(user_id) as view:
-            superseded = superseded_statements(view, user_id, window.turns)
+            superseded = superseded_statements(view, user_id, window.turns, project)
         return {
             turn_id: one_line(
                 " ".join(one.note_without_memories(self.policy.zone) for one in statements)
@@ -224,7 +233,7 @@ class PromptService:
     def _guide(self, request: PromptRequest, allowed: frozenset[str] | None) -> str:
         if not request.has(ContextMode.TOOLS):
             return ""
-        themes = self._known.themes_for_run(request.user_id, request.run_id)
+        themes = self._known.themes_for_run(request.user_id, request.run_id, request.project)
         return guide([one for one in themes if allowed is None or one.slug in allowed])
 
     def _narrative(self, request: PromptRequest, allowed: frozenset[str] | None) -> str:

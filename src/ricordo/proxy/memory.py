@@ -145,7 +145,7 @@ def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[
         return turns
     # Not memory.window(), which an agent restricted to categories may not read; it does not see
     # what is read here.
-    window = memory.parts.conversation.window(memory.scope.user_id, thread)
+    window = memory.parts.conversation.window(memory.scope.user_id, thread, memory.scope.project_id)
     known = {turn.message_id for turn in window.turns}
     is_known = any(turn.message_id in known for turn in turns[1:])
     return turns[1:] if is_known else turns

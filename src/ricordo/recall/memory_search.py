@@ -129,8 +129,8 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         global_until = self._database.policy.global_until
         return audience_of(view.connection, user_id, global_until, view.now)
 
-    def _themes(self, wanted: ItemFilter) -> Sequence[str] | None:
-        return wanted.theme
+    def _within(self, wanted: ItemFilter) -> tuple[Sequence[str] | None, str | None]:
+        return wanted.theme, wanted.in_project
 
     def _searched(self, view: ReadTransaction, user_id: str, wanted: ItemFilter) -> SearchedRows:
         audience = self._audience(view, user_id)
@@ -199,7 +199,9 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         given = features(question, found, fused, fused)
         return ranker(self.kind).chances(given, LEARNED_BOOST * _shares(boosts))
 
-    def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Item]:
+    def _read(
+        self, view: ReadTransaction, user_id: str, best: Sequence[Ranked], wanted: ItemFilter
+    ) -> list[Item]:
         found = items_by_id(view.connection, [(one.row.user_id, one.id) for one in best])
         return [found[one.id].as_seen_by(user_id) for one in best]
 

@@ -280,7 +280,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 best = self._best(
                     view, user_id, question, found, max(limit, again), None if again else threshold
                 )
-                items = self._read(view, user_id, best)
+                items = self._read(view, user_id, best, wanted)
                 read = self._lines(view, user_id, question, best[:again], items) if again else []
                 lines = [line._replace(text=asked.reworded(line.text)) for line in read]
                 break
@@ -424,7 +424,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     def _expected(self, user_id: str, query: str, wanted: Wanted) -> "_Meant | None":
         """What :meth:`_meant` will most likely find; None where nothing was found before."""
         chosen = self._embedders.last_chosen(user_id)
-        names = self._names.last(user_id, self._themes(wanted))
+        names = self._names.last(user_id, *self._within(wanted))
         if chosen is None or (names is None and self._ranking.uses("aliases")):
             return None
         speakers = self._last_speakers(user_id)
@@ -435,7 +435,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         chosen = self._embedders.chosen(view.connection, user_id)
         names = None
         if self._ranking.uses("aliases"):
-            names = self._names.of(view, user_id, self._themes(wanted))
+            names = self._names.of(view, user_id, *self._within(wanted))
         return self._meant_by(query, chosen, names, self._speakers(view, user_id, chosen.model))
 
     def _meant_by(
@@ -462,9 +462,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             if term not in terms
         }
 
-    def _themes(self, wanted: Wanted) -> Sequence[str] | None:
-        """The themes that are searched; None for all."""
-        return None
+    @abstractmethod
+    def _within(self, wanted: Wanted) -> tuple[Sequence[str] | None, str | None]:
+        """The themes that are searched, and the project that the search is kept to; None for
+        all."""
 
     def _speakers(
         self, view: ReadTransaction, user_id: str, model: VectorModel | None
@@ -508,7 +509,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         """The learned probability of each."""
 
     @abstractmethod
-    def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[Found]:
+    def _read(
+        self, view: ReadTransaction, user_id: str, best: Sequence[Ranked], wanted: Wanted
+    ) -> list[Found]:
         """The best; they have just passed the filter in the same view."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import ScopeWidened
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.index.backfill import VectorBackfill
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
@@ -66,7 +66,7 @@ class Relations:
         wanted: ItemFilter | None = None,
     ) -> list[Related]:
         wanted = wanted or ItemFilter()
-        shared = self._shared(view, user_id, wanted.theme, ids)
+        shared = self._shared(view, user_id, wanted.theme, wanted.in_project, ids)
         found: dict[int, Shared] = {}
         stored = relations_of(view.connection, user_id, ids)
         for low, high, near in _joined(stored, shared):
@@ -97,10 +97,11 @@ class Relations:
         view: ReadTransaction,
         user_id: str,
         themes: Collection[str] | None,
+        project: str | None,
         ids: Collection[int] | None = None,
     ) -> dict[Pair, Shared]:
         """Which memories mention the same; with ``ids``, the same as these."""
-        names = self.names.of(view, user_id, themes)
+        names = self.names.of(view, user_id, themes, project)
         if not names:
             return {}
         whom = names.entities[:MAX_GRAPH_MEMORIES]
@@ -108,7 +109,7 @@ class Relations:
             texts = [row.content for row in texts_with_vectors(view.connection, user_id, ids)]
             mentioned = (one.entity for text in texts for one in names.mentioned(text))
             whom = list(dict.fromkeys(mentioned))
-        return self.relating.by_name(view, user_id, names, whom, themes, ids or ())
+        return self.relating.by_name(view, user_id, names, whom, themes, project, ids or ())
 
     def graph(
         self,
@@ -129,7 +130,7 @@ class Relations:
             view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
         )
         considered = latest[:MAX_GRAPHED_MEMORIES]
-        shared = self._shared(view, user_id, themes)
+        shared = self._shared(view, user_id, themes, wanted.in_project)
         pairs = {*pairs_brought_by(view.connection, user_id, considered), *shared}
         eligible = set(considered)
         if len(latest) > len(considered):  # otherwise these are all that can be shown
@@ -305,7 +306,7 @@ def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None
         given["theme"] = categories
     if "type" not in given and request.categories is None:
         given["type"] = _DEFAULT_TYPES
-    return ItemFilter.parse(given)
+    return replace(ItemFilter.parse(given), in_project=request.project)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from ricordo.limits import MAX_SOURCE_CONTEXT_CHARS
 from ricordo.memories.lifecycle import is_expired
 from ricordo.memories.replacement import REPLACED
 from ricordo.model.item import Item
+from ricordo.model.scope import Scope
 from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, Status
@@ -26,22 +27,31 @@ from ricordo.text.secrets import without_secrets
 
 
 def superseded_statements(
-    view: ReadTransaction, user_id: str, said: Sequence[Turn | SaidTurn]
+    view: ReadTransaction,
+    user_id: str,
+    said: Sequence[Turn | SaidTurn],
+    project: str | None = None,
 ) -> dict[int, tuple[SupersededStatement, ...]]:
     """What each of these turns said that is no longer current, by the id of the turn.
 
-    What was merged into another memory is current, and so is what became true again.
+    What was merged into another memory is current, and so is what became true again. With a
+    ``project`` nothing is told of other ones.
     """
+    bound = Scope(user_id, project_id=project)
     found = [
         (turn, item)
         for item in superseded_from(view.connection, user_id, said)
         for turn in said
-        if may_be_source(item, turn) and not is_expired(item, view.now)
+        if may_be_source(item, turn)
+        and not is_expired(item, view.now)
+        and bound.sees_project(item.project_id)
     ]
     successors = _Successors(view, user_id, [item for _, item in found])
     statements: dict[int, list[SupersededStatement]] = {}
     for turn, item in found:
         since, current = successors.of(item)
+        if current is not None and not bound.sees_project(current.project_id):
+            current = None
         if since is None or (current and canonical(current.content) == canonical(item.content)):
             continue
         quote = item.source_context
@@ -131,9 +141,6 @@ class _Successors:
             return {}
         themes = {item.theme for item in former}
         found = active_with_key(self._view.connection, self._user_id, themes, keys, self._view.now)
-        present = {(one.theme, one.key): one.id for one in found}
-        return {
-            item.id: present[item.theme, item.key]
-            for item in former
-            if (item.theme, item.key) in present
-        }
+        present = {(one.theme, one.key, one.project_id): one.id for one in found}
+        places = {item.id: (item.theme, item.key, item.project_id) for item in former}
+        return {item_id: present[place] for item_id, place in places.items() if place in present}

@@ -30,6 +30,7 @@ from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_at, turns_by_id
+from ricordo.storage.where import in_project_of_thread
 from ricordo.text.dates import named_times
 from ricordo.text.snippets import Snippets
 
@@ -52,6 +53,7 @@ _CONDITIONS: Final = {
     "actor": turns.c.actor == sa.bindparam("actor"),
     "since": turns.c.at >= sa.bindparam("since"),
     "until": turns.c.at < sa.bindparam("until"),
+    "in_project": in_project_of_thread(turns, sa.bindparam("in_project")),
 }
 
 
@@ -81,6 +83,9 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         1 + THREAD_SHARE
     )
 
+    def _within(self, wanted: TurnFilter) -> tuple[Sequence[str] | None, str | None]:
+        return None, wanted.in_project
+
     def _speakers(
         self, view: ReadTransaction, user_id: str, model: VectorModel | None
     ) -> list[str]:
@@ -98,7 +103,14 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
         values = {name: value for name, value in given.items() if value is not None}
         reading = _reading(tuple(values))
         values["user_id"] = user_id
-        return SearchedRows(TURNS, [user_id], reading, values, precision=np.float32)
+        return SearchedRows(
+            TURNS,
+            [user_id],
+            reading,
+            values,
+            precision=np.float32,
+            hides_terms=wanted.in_project is not None,
+        )
 
     def _boosted(
         self,
@@ -136,9 +148,11 @@ class TurnSearch(Search[TurnFilter, SaidTurn, TurnHit]):
     ) -> Scores:
         return ranker(self.kind).chances(features(question, found, fused, scores, boosts))
 
-    def _read(self, view: ReadTransaction, user_id: str, best: Sequence[Ranked]) -> list[SaidTurn]:
+    def _read(
+        self, view: ReadTransaction, user_id: str, best: Sequence[Ranked], wanted: TurnFilter
+    ) -> list[SaidTurn]:
         found = turns_by_id(view.connection, user_id, [one.index_id for one in best])
-        superseded = superseded_statements(view, user_id, list(found.values()))
+        superseded = superseded_statements(view, user_id, list(found.values()), wanted.in_project)
         return [_with_superseded(found[one.index_id], superseded.get(one.id, ())) for one in best]
 
     def _lines(

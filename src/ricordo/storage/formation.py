@@ -15,6 +15,7 @@ from ricordo.storage.database import WriteTransaction
 from ricordo.storage.paging import page_by_id
 from ricordo.storage.sql import Moment, PreparedStatement, Words, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns, without_user
+from ricordo.storage.where import in_project
 
 _TURN_COLUMNS: Final = without_user(turns)
 _note_observed: Final = PreparedStatement(
@@ -117,9 +118,20 @@ def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> Formati
 
 
 def unformed_threads(
-    connection: sa.Connection, user_id: str, limit: int, *, other_than: str = ""
+    connection: sa.Connection,
+    user_id: str,
+    limit: int,
+    *,
+    other_than: str = "",
+    project: str | None = None,
 ) -> list[FormationState]:
-    """A user's conversations with unprocessed turns, the oldest first."""
+    """A user's conversations with unprocessed turns, the oldest first; with a ``project``, those of
+    it and of none."""
+    if project is not None:
+        in_reach = _select_state.where(
+            threads.c.user_id == user_id, _is_behind, in_project(threads, project)
+        ).order_by(threads.c.updated_at, threads.c.thread_id)
+        return [FormationState(*row) for row in connection.execute(in_reach.limit(limit))]
     given = {"user_id": user_id, "thread_id": other_than, "limit": limit}
     return [FormationState(*row) for row in _unformed.run_typed(connection, given)]
 
@@ -250,13 +262,18 @@ def page_of_proposals(
     now: datetime,
     limit: int,
     cursor: str | None,
+    *,
+    project: str | None = None,
 ) -> Page[StoredProposal]:
-    """A user's proposals, the oldest first; open ones past their time count as expired.
+    """A user's proposals, the oldest first; open ones past their time count as expired. With a
+    ``project``, those of it and of none.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
     """
     wanted = sa.select(*_COLUMNS).where(proposals.c.user_id == user_id)
+    if project is not None:
+        wanted = wanted.where(in_project(proposals, project))
     lapsed = sa.and_(proposals.c.state == ProposalState.OPEN.value, proposals.c.expires_at <= now)
     if state is ProposalState.OPEN:
         wanted = wanted.where(proposals.c.state == state.value, proposals.c.expires_at > now)

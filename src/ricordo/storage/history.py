@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ricordo.model.item import Change, Changes
 from ricordo.model.vocabulary import Event
 from ricordo.storage.sql import PreparedStatement, Words, among, bound_list
-from ricordo.storage.tables import REPLACEMENTS, history, users, without_user
+from ricordo.storage.tables import REPLACEMENTS, history, items, proposals, users, without_user
 
 _COLUMNS: Final = without_user(history)
 _NAMES: Final = [column.name for column in _COLUMNS]
@@ -27,6 +27,7 @@ _revision: Final = PreparedStatement(
 # As the partial indexes have it; what was added refers to itself.
 _REFERS_ON: Final = history.c.new_ref != history.c.item_id
 _REFERS_BACK: Final = history.c.old_ref != history.c.item_id
+_QUOTES: Final = "quotes"
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
 
@@ -48,17 +49,27 @@ def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:
     return (0, 0) if found is None else (found.revision, found.index_epoch)
 
 
-def changes_since(connection: sa.Connection, user_id: str, since: int, limit: int) -> Changes:
-    """Changes after a revision, oldest first."""
+def changes_since(
+    connection: sa.Connection, user_id: str, since: int, limit: int, project: str | None = None
+) -> Changes:
+    """Changes after a revision, oldest first; with a ``project``, without those of other ones, and
+    without texts that may quote them."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(history.c.user_id == user_id, history.c.revision > since)
         .order_by(history.c.revision)
         .limit(limit + 1)
     )
+    show = _change
+    if project is not None:
+        named = (history.c.item_id, history.c.old_ref, history.c.new_ref)
+        hidden = [_is_elsewhere(items, one, project) for one in named]
+        wanted = wanted.add_columns(sa.or_(*hidden[1:]).label(_QUOTES))
+        wanted = wanted.where(~hidden[0], ~_is_elsewhere(proposals, named[0], project))
+        show = _change_in_project
     rows = connection.execute(wanted).mappings().all()
     return Changes(
-        changes=tuple(_change(row) for row in rows[:limit]),
+        changes=tuple(show(row) for row in rows[:limit]),
         revision=revision_of(connection, user_id),
         more=len(rows) > limit,
     )
@@ -204,6 +215,21 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
     # The reason for replacing another memory by one of these may quote them.
     replacing = sa.and_(history.c.user_id == user_id, history.c.new_ref.in_(item_ids), _REFERS_ON)
     connection.execute(sa.update(history).where(replacing).values(reason=None))
+
+
+def _is_elsewhere(table: sa.Table, number: sa.Column[Any], project: str) -> sa.ColumnElement[bool]:
+    found: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
+        table.c.user_id == history.c.user_id, table.c.id == number, table.c.project_id != project
+    )
+    return found.exists()
+
+
+def _change_in_project(row: Mapping[Any, Any]) -> Change:
+    values = {name: row[name] for name in _NAMES}
+    # What was taken out of a conversation is noted as a purge; it may be one of another project.
+    if row[_QUOTES] or row["event"] == Event.PURGE.value:
+        values |= {"reason": None, "before": None, "meta": {}}
+    return _change(values)
 
 
 def _change(row: Mapping[Any, Any]) -> Change:

@@ -78,7 +78,9 @@ _SEARCHED: Final = frozenset({"content", "key", "tags", "theme", "type", "valid_
 _insert: Final = PreparedStatement(sa.insert(items))
 
 _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1), else_=0)
-_found = sa.select(items.c.id, items.c.theme, items.c.key, items.c.content_hash, _expired)
+_found = sa.select(
+    items.c.id, items.c.theme, items.c.key, items.c.content_hash, _expired, items.c.project_id
+)
 _own_active = sa.and_(
     items.c.user_id == sa.bindparam("user_id", type_=Words),
     # A literal: a partial index is used only when the statement shows its condition.
@@ -176,9 +178,9 @@ _insert_themes: Final = PreparedStatement(sa.insert(themes))
 
 
 class ActiveMatch:
-    """An active memory that may equal a new one."""
+    """An active memory that may equal a new one of its project."""
 
-    __slots__ = ("content_hash", "expired", "id", "key", "theme")
+    __slots__ = ("content_hash", "expired", "id", "key", "project_id", "theme")
 
     def __init__(self, row: Sequence[Any]) -> None:
         self.id: int = row[0]
@@ -186,6 +188,7 @@ class ActiveMatch:
         self.key: str | None = row[2]
         self.content_hash: str = row[3]
         self.expired = bool(row[4])
+        self.project_id: str | None = row[5]
 
 
 def active_with_text(
@@ -672,12 +675,13 @@ def memories_by_day(
 
 
 def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:
-    """A user's own active memories of the theme ``profile`` with a key."""
+    """A user's own active memories of the theme ``profile`` with a key: of none of the projects."""
     where = (
         (items.c.user_id == user_id)
         & (items.c.status == sa.literal_column("'active'"))
         & (items.c.theme == PROFILE_THEME)
         & items.c.key.is_not(None)
+        & items.c.project_id.is_(None)
         & not_expired(now)
     )
     return find_items(connection, where)

@@ -428,7 +428,9 @@ _texts_since: Final = PreparedStatement(
     )
 )
 _active: Final = PreparedStatement(
-    sa.select(items.c.id, items.c.theme, items.c.type, items.c.expires_at).where(
+    sa.select(
+        items.c.id, items.c.theme, items.c.type, items.c.expires_at, items.c.project_id
+    ).where(
         items.c.user_id == _user,
         items.c.status == sa.literal_column("'active'"),
         among(items.c.id, bound_list("ids", sa.BigInteger())),
@@ -454,10 +456,10 @@ def memory_texts(
 
 def active_among(
     connection: sa.Connection, user_id: str, ids: Iterable[int]
-) -> list[tuple[int, str, str, datetime | None]]:
-    """Those that are active: id, theme, type, and when each expires."""
+) -> list[tuple[int, str, str, datetime | None, str | None]]:
+    """Those that are active: id, theme, type, when each expires, and its project."""
     rows = _active.run_typed(connection, {"user_id": user_id, "ids": sorted(ids)})
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
 
 def texts_with_vectors(

@@ -38,6 +38,8 @@ metadata: Final = sa.MetaData(
 )
 
 _ACTIVE: Final = "status = 'active'"
+_PROJECT: Final = sa.text("coalesce(project_id, '')")
+"""The same in two projects is two."""
 
 
 def _one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
@@ -324,6 +326,7 @@ items: Final = _table(
     *_required(Moment, "created_at", "updated_at"),
     *_optional(Moment, "last_accessed_at", "last_verified_at"),
     *_required(sa.BigInteger, "access_count"),
+    *_optional(Words, "project_id"),
     sa.ForeignKeyConstraint(["user_id", "theme"], ["themes.user_id", "themes.slug"]),
     _one_of("type", MemoryType),
     _one_of("source", Source),
@@ -343,10 +346,20 @@ items: Final = _table(
         "theme",
         "content_hash",
         sa.text("coalesce(\"key\", '')"),
+        _PROJECT,
         unique=True,
     ),
     _partial_index(
-        "uq_items_key", f'{_ACTIVE} AND "key" IS NOT NULL', "user_id", "key", "theme", unique=True
+        "uq_items_key",
+        f'{_ACTIVE} AND "key" IS NOT NULL',
+        "user_id",
+        "key",
+        "theme",
+        _PROJECT,
+        unique=True,
+    ),
+    _partial_index(
+        "ix_items_project", "project_id IS NOT NULL", "user_id", "project_id", "created_at", "id"
     ),
     _partial_index("ix_items_expires", "expires_at IS NOT NULL", "user_id", "expires_at"),
     # For lists in these orders, of what has not the usual value: most writes pay nothing for them.
@@ -403,7 +416,16 @@ threads: Final = _table(
     *_optional(Words, "title"),
     *_required(sa.Integer, "turn_count"),
     *_required(Moment, "created_at", "updated_at"),
+    *_optional(Words, "project_id"),
     sa.Index("ix_threads_updated", "user_id", "updated_at", "thread_id"),
+    _partial_index(
+        "ix_threads_project",
+        "project_id IS NOT NULL",
+        "user_id",
+        "project_id",
+        "updated_at",
+        "thread_id",
+    ),
 )
 
 turns: Final = _table(
@@ -481,6 +503,7 @@ proposals: Final = _table(
     *_optional(Moment, "decided_at"),
     *_optional(Words, "decided_by"),
     *_optional(sa.BigInteger, "item_id"),
+    *_optional(Words, "project_id"),
     _one_of("kind", SAID_KINDS),
     _one_of("state", ProposalState),
     sa.Index("ix_proposals_state", "user_id", "state", "id"),

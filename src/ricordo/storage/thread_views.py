@@ -83,23 +83,29 @@ class NetChange(NamedTuple):
 
 
 def count_changes(
-    writing: WriteTransaction, since: int, events: Collection[Event]
+    writing: WriteTransaction, since: int, events: Collection[Event], project: str | None = None
 ) -> Counter[NetChange]:
-    """The memories of which there are such changes after a revision, by what happened to them.
+    """The memories of which there are such changes after a revision, by what happened to them; with
+    a ``project``, without those of other ones.
 
     A replacement counts for the new memory.
     """
     is_replacement = history.c.event.in_(REPLACEMENTS)
+    elsewhere = sa.select(items.c.id).where(
+        items.c.user_id == writing.user_id, items.c.project_id != project
+    )
+    about = sa.case((is_replacement, history.c.new_ref), else_=history.c.item_id)
     changes = (
         sa.select(
             history.c.revision,
-            sa.case((is_replacement, history.c.new_ref), else_=history.c.item_id).label("item_id"),
+            about.label("item_id"),
             *(_is_event(event).label(event.value) for event in (Event.MERGE, Event.SUPERSEDE)),
         )
         .where(
             history.c.user_id == writing.user_id,
             history.c.revision > since,
             history.c.event.in_([event.value for event in events]),
+            *([] if project is None else [about.not_in(elsewhere)]),
         )
         .subquery()
     )

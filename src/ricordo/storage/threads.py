@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from ricordo.errors import OtherProject
 from ricordo.limits import MAX_ID, MAX_PIECE_CHARS
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.search import SupersededStatement
@@ -33,6 +34,7 @@ from ricordo.storage.tables import (
     turns,
     without_user,
 )
+from ricordo.storage.where import in_project, in_project_of_thread
 from ricordo.text.pieces import Span, first_piece, pieces
 from ricordo.text.secrets import part_without_secrets
 
@@ -156,13 +158,22 @@ class Appended(NamedTuple):
 
 
 def append_turns(
-    writing: WriteTransaction, thread_id: str, title: str | None, new: Sequence[NewTurn]
+    writing: WriteTransaction,
+    thread_id: str,
+    title: str | None,
+    new: Sequence[NewTurn],
+    project_id: str | None = None,
 ) -> Appended:
-    """Append turns to a thread, creating it if needed.
+    """Append turns to a thread, creating it in a project if needed.
 
     Turns whose message id the thread already has are skipped.
+
+    Raises:
+        OtherProject: a project is given, and the thread is not of it.
     """
     present = find_thread(writing.connection, writing.user_id, thread_id)
+    if present and project_id not in (None, present.project_id):
+        raise OtherProject(thread_id)
     known: set[str] = set()
     message_ids = [turn.message_id for turn in new if turn.message_id is not None]
     if present and message_ids:
@@ -182,6 +193,7 @@ def append_turns(
             "turn_count": len(rows),
             "created_at": min(moments),
             "updated_at": max(moments),
+            "project_id": project_id,
         }
         _insert_thread.run(writing.connection, made)
     elif rows:
@@ -294,16 +306,23 @@ def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thre
 
 
 def page_of_threads(
-    connection: sa.Connection, user_id: str, limit: int, cursor: str | None
+    connection: sa.Connection,
+    user_id: str,
+    limit: int,
+    cursor: str | None,
+    project: str | None = None,
 ) -> Page[Thread]:
-    """A user's threads, the latest first.
+    """A user's threads, the latest first; with a ``project``, those of it and of none.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
     """
+    wanted = _select_threads.where(threads.c.user_id == user_id)
+    if project is not None:
+        wanted = wanted.where(in_project(threads, project))
     return page_by_time(
         connection,
-        _select_threads.where(threads.c.user_id == user_id),
+        wanted,
         lambda row: Thread(**row),
         _THREADS_CURSOR,
         threads.c.updated_at,
@@ -517,9 +536,10 @@ def drop_compactions(writing: WriteTransaction, thread_id: str, from_position: i
 
 
 def compactions_of_day(
-    connection: sa.Connection, user_id: str, day: str, limit: int
+    connection: sa.Connection, user_id: str, day: str, limit: int, project: str | None = None
 ) -> list[Compaction]:
-    """The latest summaries of a user's conversations of a day, in order."""
+    """The latest summaries of a user's conversations of a day, in order; with a ``project``, of
+    those of it and of none."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(compactions.c.user_id == user_id, compactions.c.day == day)
@@ -530,6 +550,8 @@ def compactions_of_day(
         )
         .limit(limit)
     )
+    if project is not None:
+        wanted = wanted.where(in_project_of_thread(compactions, project))
     rows = connection.execute(wanted).mappings().all()
     return [Compaction(**row) for row in reversed(rows)]
 

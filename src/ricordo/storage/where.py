@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
 from ricordo.storage.sql import Condition, Moment, PreparedStatement, Words, has_tag, surely_among
-from ricordo.storage.tables import items, links
+from ricordo.storage.tables import items, links, threads
 
 _viewer = sa.bindparam("viewer", type_=Words)
 _own_active = (
@@ -67,13 +67,18 @@ class Audience:
 
     ``viewer`` None is an administrator who reads across users. The flags are looked up once per
     read: most users have no links, and for them the condition is a plain ``user_id = ?``.
-    ``themes`` are those that a restricted scope may see, None for all.
+    ``themes`` are those that a restricted scope may see, None for all. Of the viewer's own
+    memories, those of other projects than ``project`` are left out; None for no such bound.
     """
 
     viewer: str | None
     has_links: bool = False
     sees_global: bool = False
     themes: Collection[str] | None = None
+    project: str | None = None
+
+    def within(self, project: str | None) -> "Audience":
+        return self if project is None else replace(self, project=project)
 
     def owned(self) -> Condition:
         return sa.true() if self.viewer is None else items.c.user_id == self.viewer
@@ -87,6 +92,8 @@ class Audience:
         if self.viewer is None:
             return sa.true()
         visible = [self.owned()]
+        if self.project is not None:
+            visible = [sa.and_(self.owned(), in_project(items, self.project))]
         if self.has_links:
             linked = sa.select(links.c.owner_id, links.c.item_id).where(
                 links.c.user_id == self.viewer
@@ -109,6 +116,7 @@ class Audience:
 
 def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:
     """Memories that this audience may see, that have not expired, and that match the filter."""
+    audience = audience.within(wanted.in_project)
     return sa.and_(audience.condition(), not_expired(now), *_filtered(audience, wanted))
 
 
@@ -208,6 +216,7 @@ def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
         items.c.run_id: wanted.run_id,
         items.c.actor_id: wanted.actor_id,
         items.c.role: wanted.role,
+        items.c.project_id: wanted.project_id,
     }
     known = [column == value for column, value in origin.items() if value is not None]
     if known:
@@ -242,15 +251,35 @@ def audience_of(
     global_until: int,
     now: datetime,
     themes: frozenset[str] | None = None,
+    project: str | None = None,
 ) -> Audience:
-    """What a user may see: own and linked memories, restricted to ``themes`` (None for all).
+    """What a user may see: own and linked memories, restricted to ``themes`` (None for all) and of
+    the own ones to a ``project`` and to what has none.
 
     Also global ones, while they have fewer than ``global_until`` active ones of their own.
     """
     given = {"viewer": viewer, "global_until": global_until, "now": now}
     own_active, has_links = _look_up.run(connection, given)[0]
     cold = own_active < global_until and viewer != GLOBAL_OWNER
-    return Audience(viewer, has_links=bool(has_links), sees_global=cold, themes=themes)
+    return Audience(
+        viewer, has_links=bool(has_links), sees_global=cold, themes=themes, project=project
+    )
+
+
+def in_project(table: sa.FromClause, project: Any) -> Condition:
+    """Rows of a user that belong to a project, or to none."""
+    own = table.c.project_id
+    return sa.or_(own.is_(None), own == project)
+
+
+def in_project_of_thread(table: sa.FromClause, project: Any) -> Condition:
+    """Rows whose conversation belongs to a project, or to none."""
+    elsewhere: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
+        threads.c.user_id == table.c.user_id,
+        threads.c.thread_id == table.c.thread_id,
+        threads.c.project_id != project,
+    )
+    return ~elsewhere.exists()
 
 
 def sees_any(connection: sa.Connection, viewer: str) -> bool:

@@ -348,6 +348,10 @@ class FileMemories:
             items.c.theme == FILES_THEME,
             items.c.status == Status.ACTIVE.value,
             items.c.key.is_not(None),
+            # Each project has a directory of its own.
+            items.c.project_id.is_(None)
+            if self._scope.project_id is None
+            else items.c.project_id == self._scope.project_id,
             not_expired(view.now),
         )
 

@@ -191,7 +191,7 @@ class FoundThread:
     """A conversation in a file.
 
     ``turn_ids`` are the ids of its turns in the file, if any; the first ``formed`` turns have been
-    formed into memories. ``compactions`` are its summaries.
+    formed into memories. ``compactions`` are its summaries, ``project_id`` its project.
     """
 
     thread_id: str
@@ -200,6 +200,7 @@ class FoundThread:
     turn_ids: Sequence[int] = ()
     formed: int = 0
     compactions: Sequence[Compaction] = ()
+    project_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -282,7 +283,7 @@ class UserDraft:
     def threads(self) -> Iterator[FoundThread]:
         """The conversations, one in memory at a time."""
         turn = _tables()["turn"].c
-        wanted = self.select("thread", "draft_part", "thread_id", "title")
+        wanted = self.select("thread", "draft_part", "thread_id", "title", "project_id")
         for page in pages(self.connection, wanted):
             for thread in page:
                 thread_id = thread["thread_id"]
@@ -302,6 +303,7 @@ class UserDraft:
                         Compaction(**{name: row[name] for name in row if name != "user_id"})
                         for row in self.rows_of_thread("compaction", thread_id)
                     ],
+                    project_id=thread["project_id"],
                 )
 
 

@@ -69,6 +69,11 @@ def import_file(
         raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
     _check_readable(path)
     if format_name == FORMAT_NAME or (format_name == AUTO and is_export(path)):
+        if scope.project_id is not None:
+            raise InvalidValue(
+                "project",
+                "an export says itself of which project each memory is: import it without one",
+            )
         with imported_draft(database, open_file, read_rows(path)) as drafts:
             if len(drafts) != 1:
                 raise ImportFailed(
@@ -127,7 +132,8 @@ def _foreign_rows(
         for thread in found.threads:
             part += 1
             of_thread = {"thread_id": thread.thread_id}
-            yield DraftRow(user_id, "thread", {**of_thread, "title": thread.title}, 0, part)
+            titled = {**of_thread, "title": thread.title, "project_id": thread.project_id}
+            yield DraftRow(user_id, "thread", titled, 0, part)
             for position, turn in enumerate(thread.turns, start=1):
                 values = {**_values(turn), **of_thread, "position": position}
                 yield DraftRow(user_id, "turn", values, len(turn.content), part)

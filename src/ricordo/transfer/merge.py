@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from ricordo.agent_state.entries import forget_memories
-from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.errors import ImportFailed, InvalidValue, OtherProject
 from ricordo.formation.agent_notes import PROPOSED, check_no_secret, proposed
 from ricordo.formation.proposals import add_proposal
 from ricordo.formation.service import Formation
@@ -103,7 +103,11 @@ def merge_user(
         progress(done, total)
     new_turn_ids: dict[int, int] = {}
     for thread in draft.threads():
-        appended, placed = _merge_thread(database, user_id, thread)
+        try:
+            appended, placed = _merge_thread(database, scope, thread)
+        except OtherProject:
+            skipped["conversations of another project"] += 1
+            continue
         counts["threads"] += 1
         counts["turns"] += appended
         new_turn_ids.update(placed)
@@ -242,10 +246,13 @@ def _newer_than_stored(
     if not keys:
         return list(drafts)
     where = (items.c.user_id == user_id) & (items.c.status == "active") & items.c.key.in_(keys)
-    stored = {(item.theme, item.key): item.valid_from for item in find_items(connection, where)}
+    stored = {
+        (item.theme, item.key, item.project_id): item.valid_from
+        for item in find_items(connection, where)
+    }
     newer = []
     for draft in drafts:
-        present = stored.get((draft.effective_theme, draft.key))
+        present = stored.get((draft.effective_theme, draft.key, draft.project_id))
         stated = draft.valid_from or draft.created_at
         if present is None or stated is None or stated >= present:
             newer.append(draft)
@@ -254,14 +261,19 @@ def _newer_than_stored(
 
 @retried
 def _merge_thread(
-    database: Database, user_id: str, thread: FoundThread
+    database: Database, scope: Scope, thread: FoundThread
 ) -> tuple[int, dict[int, int]]:
-    """Add the new turns of a conversation; how many, and their ids here by those in the file."""
-    with database.write(user_id) as writing:
-        before = state_of(writing.connection, user_id, thread.thread_id)
+    """Add the new turns of a conversation; how many, and their ids here by those in the file.
+
+    Raises:
+        OtherProject: here it is of another one.
+    """
+    project = thread.project_id or scope.project_id
+    with database.write(scope.user_id) as writing:
+        before = state_of(writing.connection, scope.user_id, thread.thread_id)
         # Without a message id, duplicates cannot be recognised.
         said = [turn for turn in thread.turns if before is None or turn.message_id is not None]
-        appended = append_turns(writing, thread.thread_id, thread.title, said).turns
+        appended = append_turns(writing, thread.thread_id, thread.title, said, project).turns
         if not thread.turn_ids:
             return appended, {}
         places = _places(writing, thread, is_new=before is None)
@@ -341,7 +353,7 @@ def merge_states(database: Database, user_id: str, given: UserDraft) -> Counter[
         skipped["graphs of known threads"] += not _merge_graph(database, user_id, thread_id, rows)
     for batch in _batches(given.rows("store_entry"), _ENTRIES_AT_ONCE):
         mentioned = [row["item_id"] for row in batch if row["item_id"] is not None]
-        found = given.select("item", "id", "status", "theme", "key").where(
+        found = given.select("item", "id", "status", "theme", "key", "project_id").where(
             given.table("item").c.id.in_(mentioned)
         )
         by_id = {row["id"]: dict(row) for row in given.connection.execute(found).mappings()}
@@ -426,6 +438,7 @@ def _entry(writing: WriteTransaction, row: Row, memory: Row | None) -> StoredEnt
         found = active_with_key(
             writing.connection, writing.user_id, {memory["theme"]}, {memory["key"]}, writing.now
         )
-        item_id = found[0].id if found else None
+        of_project = [one.id for one in found if one.project_id == memory["project_id"]]
+        item_id = of_project[0] if of_project else None
     values = {name: value for name, value in row.items() if name != "user_id"}
     return StoredEntry(**{**values, "item_id": item_id})

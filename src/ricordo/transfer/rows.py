@@ -73,7 +73,13 @@ _NAMED_BY: Final = {
 """The columns that identify a row within its user, and must fit into an index together."""
 _MAX_SMALL: Final = 2**31 - 1
 _HASH: Final = re.compile(r"[0-9a-f]{32}")
-_ADDED_LATER: Final = frozenset({("turn", "observed_by"), ("turn", "ended_at")})
+_ADDED_LATER: Final = frozenset(
+    {
+        ("turn", "observed_by"),
+        ("turn", "ended_at"),
+        *((kind, "project_id") for kind in ("item", "thread", "proposal")),
+    }
+)
 """Fields that exports of earlier releases lack."""
 FORMAT_NAME: Final = "ricordo"
 FORMAT_VERSION: Final = 1

@@ -252,11 +252,12 @@ def _items(user: UserDraft) -> Iterator[str]:
     yield from _repeated(user, "memory", "item", "id")
     is_active = item.status == Status.ACTIVE.value
     keyed = sa.and_(is_active, item.key.is_not(None))
-    yield from _repeated(user, "active key", "item", "theme", "key", where=keyed)
-    texts: set[tuple[str, str]] = set()
-    unkeyed = user.select("item", "theme", "content").where(is_active, item.key.is_(None))
-    for theme, content in user.connection.execute(unkeyed.execution_options(yield_per=1_000)):
-        text = (theme, content_hash(content))
+    yield from _repeated(user, "active key", "item", "theme", "key", "project_id", where=keyed)
+    texts: set[tuple[str, str, str | None]] = set()
+    unkeyed = user.select("item", "theme", "content", "project_id")
+    unkeyed = unkeyed.where(is_active, item.key.is_(None)).execution_options(yield_per=1_000)
+    for theme, content, project in user.connection.execute(unkeyed):
+        text = (theme, content_hash(content), project)
         if text in texts:
             yield f"active text {text!r} appears twice"
             break

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from ricordo.access.policy_file import PolicyFile
-from ricordo.errors import PermissionMissing
+from ricordo.errors import OtherProject, PermissionMissing, ThreadNotFound
 from ricordo.files.folder import FilesFolder
 from ricordo.frozen import dataclass
 from ricordo.memories.lookup import read_states
@@ -20,9 +20,11 @@ from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Change, Item
 from ricordo.model.record import Record
 from ricordo.model.scope import Scope
+from ricordo.model.thread import Thread
 from ricordo.operations.operation import Operation
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.threads import find_thread
 from ricordo.storage.where import Audience, audience_of
 
 if TYPE_CHECKING:  # loaded when they are first used
@@ -39,6 +41,9 @@ if TYPE_CHECKING:  # loaded when they are first used
 # ``own_item`` and ``NewMemory.stamped`` see to that. Conversations, the change feed, the profile,
 # states of programs and files have no theme, so a confined scope may not use them at all. Each
 # description says which of the two it is.
+#
+# A scope of a project leaves out what the user has in other ones, conversations and the change feed
+# as well: the same places see to that. What cannot be cut along projects is refused to it.
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,6 +69,8 @@ def implements(
         def check(self: "UserOperations") -> None:
             if not operation.within_categories:
                 check_whole(self.scope, operation.name)
+            if not operation.within_project:
+                check_all_projects(self.scope, operation.name)
 
         return operation.method(run, check)
 
@@ -83,6 +90,19 @@ def check_whole(scope: Scope, what: str) -> None:
         )
 
 
+def check_all_projects(scope: Scope, what: str) -> None:
+    """Refuse something that cannot be cut along projects.
+
+    Raises:
+        PermissionMissing: the scope is that of a project.
+    """
+    if scope.project_id is not None:
+        raise PermissionMissing(
+            f"{what} is about all of a user's projects; this scope is kept to project"
+            f" {scope.project_id!r}: use one without a project"
+        )
+
+
 def check_speaks_for_user(scope: Scope) -> None:
     """Refuse to an agent what only the user can do: decide proposals, say something themselves,
     bring in a file. It may propose.
@@ -95,11 +115,13 @@ def check_speaks_for_user(scope: Scope) -> None:
 
 
 def confined(wanted: ItemFilter, scope: Scope) -> ItemFilter:
-    """The filter within the categories of a scope.
+    """The filter within the categories and the project of a scope.
 
     Raises:
         CategoryNotAllowed: it asks for a theme that the scope does not reach.
     """
+    if scope.project_id is not None:
+        wanted = replace(wanted, in_project=scope.project_id)
     if scope.categories is None:
         return wanted
     if wanted.theme is None:
@@ -252,11 +274,15 @@ class UserOperations:
         actor: str | None = None,
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
+        project: str | None = None,
     ) -> Self:
         """The same user's memory with more of the scope fixed.
 
         With ``categories`` only what is filed under those themes can be read and written, and what
         is filed under none (conversations, the profile, the change feed) not at all.
+
+        With a ``project`` everything that is written belongs to it, and what belongs to the user's
+        other projects is not seen. What belongs to none is seen in all of them.
 
         Raises:
             ScopeWidened: a part that is already fixed would become another, or a category would
@@ -269,14 +295,48 @@ class UserOperations:
             actor_id=actor,
             role=role,
             categories=categories,
+            project_id=project,
         )
         return type(self)(self.parts, scope)
 
     def _audience(self, view: ReadTransaction) -> Audience:
         global_until = self.database.policy.global_until
+        scope = self.scope
         return audience_of(
-            view.connection, self.scope.user_id, global_until, view.now, self.scope.categories
+            *(view.connection, scope.user_id, global_until, view.now),
+            scope.categories,
+            scope.project_id,
         )
+
+    def _sees_thread(self, view: ReadTransaction, thread_id: str) -> bool:
+        """Whether this scope may see a conversation, be it of those that there are."""
+        if self.scope.project_id is None:
+            return True
+        found = find_thread(view.connection, self.scope.user_id, thread_id)
+        return found is None or self.scope.sees_project(found.project_id)
+
+    def _check_reaches_thread(self, thread_id: str | None) -> None:
+        """Refuse a conversation of another project; it need not exist.
+
+        Raises:
+            OtherProject: it is of another one.
+        """
+        if self.scope.project_id is None or thread_id is None:
+            return
+        with self.database.read(self.scope.user_id) as view:
+            if not self._sees_thread(view, thread_id):
+                raise OtherProject(thread_id)
+
+    def _thread(self, view: ReadTransaction, thread_id: str) -> Thread:
+        """A conversation in reach of this scope.
+
+        Raises:
+            ThreadNotFound: there is none.
+        """
+        found = find_thread(view.connection, self.scope.user_id, thread_id)
+        if found is None or not self.scope.sees_project(found.project_id):
+            raise ThreadNotFound(thread_id)
+        return found
 
     def _states(self, view: ReadTransaction, ids: Iterable[int]) -> list[EmbeddingState]:
         """How far the vectors of memories are."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ricordo import limits
 from ricordo.agent_state import checkpoints as saving
 from ricordo.agent_state.checkpoints import JsonText, json_text
-from ricordo.errors import InvalidValue, ThreadNotFound
+from ricordo.errors import InvalidValue
 from ricordo.formation.schedule import plan_after_turns
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page
@@ -56,7 +56,8 @@ class ConversationOperations(UserOperations):
         known = self.recall.embedders.known_vectors(user_id, texts)
         shared = len(said) <= limits.SHARED_COMMIT_ROWS
         with self.database.write(user_id, known=known, shared=shared) as writing:
-            recorded, is_new = thread_rows.append_turns(writing, thread_id, title, said)
+            project = self.scope.project_id
+            recorded, is_new = thread_rows.append_turns(writing, thread_id, title, said, project)
             if is_new:
                 begin_view(writing, thread_id)
             if recorded:
@@ -76,55 +77,61 @@ class ConversationOperations(UserOperations):
         if whole and text is not None:
             raise InvalidValue("text", "give either this or whole")
         self.scope.narrow(thread_id=thread_id)
+        with self.database.read(self.scope.user_id) as view:
+            self._thread(view, thread_id)
         window = self.parts.conversation.policy
         return redact(self.database, self.recall.embedders, window, self.scope, wanted, reason)
 
     @implements(describe.threads)
     def threads(self, limit: int, cursor: str | None) -> Page[Thread]:
-        with self.database.read(self.scope.user_id) as view:
-            return thread_rows.page_of_threads(view.connection, self.scope.user_id, limit, cursor)
+        scope = self.scope
+        with self.database.read(scope.user_id) as view:
+            return thread_rows.page_of_threads(
+                view.connection, scope.user_id, limit, cursor, scope.project_id
+            )
 
     @implements(describe.thread)
     def thread(self, thread_id: str) -> Thread:
         with self.database.read(self.scope.user_id) as view:
-            found = thread_rows.find_thread(view.connection, self.scope.user_id, thread_id)
-        if found is None:
-            raise ThreadNotFound(thread_id)
-        return found
+            return self._thread(view, thread_id)
 
     @implements(describe.turns)
     def turns(self, thread_id: str, limit: int, cursor: str | None) -> Page[Turn]:
         user_id = self.scope.user_id
         with self.database.read(user_id) as view:
-            if thread_rows.find_thread(view.connection, user_id, thread_id) is None:
-                raise ThreadNotFound(thread_id)
+            self._thread(view, thread_id)
             return thread_rows.page_of_turns(view.connection, user_id, thread_id, limit, cursor)
 
     @implements(describe.window)
     def window(self, thread: str) -> Window:
         self.scope.narrow(thread_id=thread)
-        found = self.parts.conversation.window(self.scope.user_id, thread)
+        self._check_reaches_thread(thread)
+        found = self.parts.conversation.window(self.scope.user_id, thread, self.scope.project_id)
         return found.without_secrets()
 
     @implements(describe.compact)
     def compact(self, thread: str) -> CompactionReport:
         self.scope.narrow(thread_id=thread)
+        with self.database.read(self.scope.user_id) as view:
+            self._thread(view, thread)
         return self.parts.conversation.compact(self.scope.user_id, thread)
 
     @implements(describe.resume)
     def resume(self, thread: str) -> Window:
         self.scope.narrow(thread_id=thread)
-        found = self.parts.conversation.resume(self.scope.user_id, thread)
+        self._check_reaches_thread(thread)
+        found = self.parts.conversation.resume(self.scope.user_id, thread, self.scope.project_id)
         return found.without_secrets()
 
     @implements(describe.day_log)
     def day_log(self, day: str | None) -> DayLog:
-        return self.parts.conversation.day_log(self.scope.user_id, day)
+        return self.parts.conversation.day_log(self.scope.user_id, day, self.scope.project_id)
 
     @implements(describe.form)
     def form(self, thread: str | None) -> FormationReport:
         bound_to = self.scope.narrow(thread_id=thread).thread_id
-        return self.parts.formation.form(self.scope.user_id, bound_to)
+        self._check_reaches_thread(bound_to)
+        return self.parts.formation.form(self.scope.user_id, bound_to, self.scope.project_id)
 
     @implements(describe.summary)
     def summary(self) -> Summary | None:

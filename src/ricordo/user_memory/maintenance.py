@@ -152,7 +152,8 @@ def _check_key_is_free(writing: WriteTransaction, old: Item, theme: str) -> None
     if old.key is None or theme == old.theme:
         return
     given = (writing.connection, writing.user_id, {theme}, {old.key}, writing.now)
-    if any(not match.expired for match in active_with_key(*given)):
+    met = (one for one in active_with_key(*given) if one.project_id == old.project_id)
+    if any(not match.expired for match in met):
         raise Occupied(f"another memory of theme {theme!r} has the key {old.key!r}")
 
 
@@ -368,7 +369,7 @@ class MaintenanceOperations(UserOperations):
 
         check_speaks_for_user(self.scope)
         # An import is the whole user's: what it brings may name any agent or thread.
-        whole = Scope(self.scope.user_id)
+        whole = Scope(self.scope.user_id, project_id=self.scope.project_id)
         opener, report = self.parts.open_file, progress or no_progress
         asked = None if consented else self.parts.formation
         return imports.import_file(self.database, opener, whole, path, format, report, asked)

@@ -173,7 +173,8 @@ class MemoryOperations(UserOperations):
     @implements(describe.changes)
     def changes(self, since: int, limit: int) -> Changes:
         with self.database.read(self.scope.user_id) as view:
-            return changes_since(view.connection, self.scope.user_id, since, limit)
+            scope = self.scope
+            return changes_since(view.connection, scope.user_id, since, limit, scope.project_id)
 
     @implements(describe.revision)
     def revision(self) -> int:

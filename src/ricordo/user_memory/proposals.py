@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ricordo import limits
-from ricordo.errors import InvalidValue, NotOwner
+from ricordo.errors import InvalidValue, NotOwner, ProposalNotFound
 from ricordo.memories import lookup, sharing
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
@@ -13,7 +14,7 @@ from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import GLOBAL_OWNER, ProposalState, SharingRight, Source
 from ricordo.operations import proposals as describe
 from ricordo.storage.database import ReadTransaction, retried
-from ricordo.storage.formation import CURSOR, page_of_proposals
+from ricordo.storage.formation import CURSOR, find_proposal, page_of_proposals
 from ricordo.storage.items import items_by_id
 from ricordo.storage.links import blocked_by, find_offer, offers_to, unblock
 from ricordo.user_memory.base import UserOperations, check_speaks_for_user, implements
@@ -30,7 +31,8 @@ class ProposalOperations(UserOperations):
     ) -> Page[Proposal]:
         with self.database.read(self.scope.user_id) as view:
             page = page_of_proposals(
-                view.connection, self.scope.user_id, state, view.now, limit, cursor
+                *(view.connection, self.scope.user_id, state, view.now, limit, cursor),
+                project=self.scope.project_id,
             )
             said = [one.shown(view.now) for one in page]
             (after,) = (0,) if cursor is None else decode_cursor(CURSOR, cursor, (int,))
@@ -78,6 +80,7 @@ class ProposalOperations(UserOperations):
         check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._accept(id, reason)
+        self._check_reaches_proposal(id)
         from ricordo.formation import approval  # takes long to load, as that below
 
         added = approval.approve(self.parts.formation, self.scope, id, reason)
@@ -91,9 +94,16 @@ class ProposalOperations(UserOperations):
         check_speaks_for_user(self.scope)
         if self._is_offer(id):
             return self._turn_down(id, reason)
+        self._check_reaches_proposal(id)
         from ricordo.formation import approval
 
         return approval.reject(self.parts.formation, self.scope, id, reason)
+
+    def _check_reaches_proposal(self, proposal_id: int) -> None:
+        with self.database.read(self.scope.user_id) as view:
+            found = find_proposal(view.connection, self.scope.user_id, proposal_id)
+        if found is not None and not self.scope.sees_project(found.project_id):
+            raise ProposalNotFound(proposal_id)
 
     def _is_offer(self, proposal_id: int) -> bool:
         with self.database.read(self.scope.user_id) as view:
@@ -183,7 +193,9 @@ class ProposalOperations(UserOperations):
         source = Source.USER_EXPLICIT if explicit else Source.CONVERSATION
         files, user_id = self.parts.profile_files, self.scope.user_id
         before = files.follow(user_id, [change.key for change in changes])
-        done = set_fields(self.parts.formation, self.scope, changes, source, reason)
+        # Who somebody is does not differ from project to project.
+        scope = replace(self.scope, project_id=None)
+        done = set_fields(self.parts.formation, scope, changes, source, reason)
         after = files.follow(user_id)
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
 

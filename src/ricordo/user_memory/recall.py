@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from ricordo.errors import InvalidValue, MemoryNotFound, ThreadNotFound
+from ricordo.errors import InvalidValue, MemoryNotFound
 from ricordo.memories import lookup
 from ricordo.memories.lookup import read_history, read_item
 from ricordo.model.context import Context, Feedback
@@ -26,7 +26,6 @@ from ricordo.model.vocabulary import Status
 from ricordo.operations import recall as describe
 from ricordo.recall.origins import read_formed, read_source
 from ricordo.storage.database import Step
-from ricordo.storage.threads import find_thread
 from ricordo.user_memory.base import UserOperations, confined, implements
 
 
@@ -73,7 +72,7 @@ class RecallOperations(UserOperations):
     ) -> SearchResults[TurnHit]:
         if query in ("", "*"):
             raise InvalidValue("query", "is empty; to read a conversation in order, use turns")
-        wanted = TurnFilter(**conditions)
+        wanted = TurnFilter(**conditions, in_project=self.scope.project_id)
         with self.database.watch(Step.SEARCH_TURNS):
             return self.recall.turns.search(
                 self.scope.user_id, query, limit, wanted, threshold, explain
@@ -82,7 +81,10 @@ class RecallOperations(UserOperations):
     @implements(describe.query)
     def query(self, agent: str | None, **given: Any) -> QueryAnswer:
         asking = self.scope.narrow(agent_id=agent).agent_id
-        request = QueryRequest.of(agent=asking, within=self.scope.categories, **given)
+        scope = self.scope
+        request = QueryRequest.of(
+            agent=asking, within=scope.categories, project=scope.project_id, **given
+        )
         started = time.perf_counter()
         with self.database.watch(Step.QUERY):
             answered = self.recall.querying.answer(self.scope.user_id, request)
@@ -119,6 +121,7 @@ class RecallOperations(UserOperations):
         from ricordo.prompt.request import PromptRequest  # loaded with what it is for, as below
 
         asking = self.scope.narrow(agent_id=agent, thread_id=thread)
+        self._check_reaches_thread(asking.thread_id)
         policy = self.parts.prompting.policy
         policy_file = self.parts.access.current()
         request = PromptRequest.of(
@@ -129,6 +132,7 @@ class RecallOperations(UserOperations):
             threshold=policy.threshold if threshold is None else threshold,
             budget_tokens=policy.budget_tokens if budget_tokens is None else budget_tokens,
             categories=policy_file.allowed(asking.agent_id, self.scope.categories),
+            project=asking.project_id,
             **given,
         )
         started = time.perf_counter()
@@ -180,7 +184,10 @@ class RecallOperations(UserOperations):
     def source_turn(self, id: int) -> Turn | None:
         with self.database.read(self.scope.user_id) as view:
             item = lookup.read_item(view, self._audience(view), id)
-            return read_source(view, item) if item.user_id == self.scope.user_id else None
+            if item.user_id != self.scope.user_id or item.thread_id is None:
+                return None
+            in_reach = self._sees_thread(view, item.thread_id)
+            return read_source(view, item) if in_reach else None
 
     @implements(describe.formed_turns)
     def formed_turns(
@@ -188,6 +195,11 @@ class RecallOperations(UserOperations):
     ) -> Page[FormedTurn]:
         user_id = self.scope.user_id
         with self.database.read(user_id) as view:
-            if find_thread(view.connection, user_id, thread_id) is None:
-                raise ThreadNotFound(thread_id)
-            return read_formed(view, user_id, thread_id, from_position or 1, limit, cursor)
+            self._thread(view, thread_id)
+            page = read_formed(view, user_id, thread_id, from_position or 1, limit, cursor)
+        sees = self.scope.sees_project
+        shown = (
+            FormedTurn(one.turn, tuple(item for item in one.memories if sees(item.project_id)))
+            for one in page
+        )
+        return Page(tuple(shown), page.next_cursor)

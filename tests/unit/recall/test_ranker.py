@@ -146,9 +146,9 @@ def test_nothing_is_read_again_while_more_searches_are_under_way_than_cores(
     read: list[int] = []
     reading = TurnSearch._read
 
-    def noting(self: TurnSearch, view: Any, user_id: str, best: Any) -> Any:
+    def noting(self: TurnSearch, view: Any, user_id: str, best: Any, wanted: Any) -> Any:
         read.append(len(best))
-        return reading(self, view, user_id, best)
+        return reading(self, view, user_id, best, wanted)
 
     monkeypatch.setattr(TurnSearch, "_read", noting)
     alone = ana.search_turns("Where does Carolina live?", limit=5)
