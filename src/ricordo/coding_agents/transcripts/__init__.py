@@ -1,0 +1,1 @@
+"""The session files of coding agents, read into entries. They are theirs: nothing is written."""
