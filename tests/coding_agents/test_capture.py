@@ -189,9 +189,18 @@ def test_arguments_are_bounded(rules: Rules) -> None:
     deep: dict[str, Any] = {"text": "x" * 9_000_000}
     for _ in range(50):
         deep = {"in": deep, **{f"key {number}": 1 for number in range(200)}}
-    made = turn_of(call(arguments=deep | {"list": list(range(10_000))}), rules)
+    edits = [{"old": "é" * 2_000, "new": "x" * 2_000} for _ in range(500)]
+    for arguments in (deep | {"list": list(range(10_000))}, {"edits": [edits] * 9, "path": "a"}):
+        made = turn_of(call(arguments=arguments), rules)
+        assert made is not None
+        assert len(json.dumps(made.tool_calls)) < limits.MAX_TOOL_CALLS_BYTES
+
+
+def test_files_are_named_from_the_root_and_others_left_out(rules: Rules, tmp_path: Path) -> None:
+    made = turn_of(call(files=(str(tmp_path / "src" / "a.py"), "/etc/hosts", "b.py")), rules)
     assert made is not None
-    assert len(json.dumps(made.tool_calls)) < limits.MAX_TOOL_CALLS_BYTES
+    assert made.tool_calls is not None
+    assert made.tool_calls[0]["files"] == ["src/a.py", "b.py"]
 
 
 def test_ids_of_other_programs_become_ids_that_are_the_same_every_time(rules: Rules) -> None:

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.coding_agents import jsonc
@@ -131,7 +131,6 @@ def commented(draw: st.DrawFn, value: Any) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=400)
 @given(st.data(), st.dictionaries(KEYS, VALUES, max_size=4))
 def test_any_text_gets_a_member_and_gives_it_back(data: st.DataObject, value: Any) -> None:
     text = data.draw(commented(value))
@@ -144,7 +143,6 @@ def test_any_text_gets_a_member_and_gives_it_back(data: st.DataObject, value: An
         assert taken == text
 
 
-@settings(max_examples=400)
 @given(st.data(), st.lists(VALUES, min_size=1, max_size=4))
 def test_any_list_gets_an_element_and_gives_it_back(data: st.DataObject, value: Any) -> None:
     text = data.draw(commented({"list": value}))
@@ -154,7 +152,6 @@ def test_any_list_gets_an_element_and_gives_it_back(data: st.DataObject, value: 
     assert jsonc.without(changed, ("list",), lambda one: one == ours) == text
 
 
-@settings(max_examples=300)
 @given(st.data(), st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))
 def test_any_member_can_be_taken_out(data: st.DataObject, value: Any) -> None:
     text = data.draw(commented(value))

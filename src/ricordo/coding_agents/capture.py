@@ -5,9 +5,11 @@ secret is gone before anything is stored.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from ricordo import limits
@@ -200,7 +202,8 @@ def _masked(found: re.Match[str]) -> str:
 
 def _clean_call(call: ToolCall, rules: Rules) -> dict[str, Any]:
     """A call as it is stored, of bounded size."""
-    files = [clean(relative_to_root(rules.project, one), 500) for one in call.files[:_MAX_FILES]]
+    named = (relative_to_root(rules.project, one) for one in call.files[:_MAX_FILES])
+    files = [clean(one, 500) for one in named if not PurePath(one).is_absolute()]
     stored: dict[str, Any] = {"name": clean(call.name, 200) or "tool"}
     if call.arguments:
         stored["arguments"] = _clean_value(call.arguments, 0)
@@ -214,6 +217,8 @@ def _clean_call(call: ToolCall, rules: Rules) -> dict[str, Any]:
         stored["error"] = clean(call.error, _MAX_ERROR_CHARS)
     if call.output:
         stored["output"] = clean(call.output, 2_000)
+    if len(json.dumps(stored)) > limits.MAX_TOOL_CALLS_BYTES // 2:
+        stored["arguments"] = dict.fromkeys(stored["arguments"], "…")
     return stored
 
 

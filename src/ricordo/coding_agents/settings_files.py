@@ -24,7 +24,7 @@ from ricordo.errors import FilesUnavailable, InvalidInput
 from ricordo.files.disk import file_errors, make_folder, replace_file, sync_folder
 from ricordo.frozen import dataclass, field, replace
 
-MARKS: Final = ("ricordo-hook", "coding_agents/hook.py", "coding_agents\\hook.py")
+MARKS: Final = ("ricordo-hook", "ricordo_hook")
 """One of these is in every command of ours, whichever version wrote it."""
 
 _RECORD: Final = "installed.json"

@@ -1,0 +1,66 @@
+"""What an agent is shown: a brief when a session starts, and what matters for a prompt."""
+
+import importlib.util
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from ricordo.coding_agents.capture import MAX_MESSAGE_CHARS, clean, thread_of
+from ricordo.coding_agents.ingest import Event, Place
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+
+_OWN: Final = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)\s*", re.DOTALL)
+_NO_PROMPTS: Final = ("<task-notification>", "<system-reminder>", "<local-command", "<command-")
+"""What an agent gives as a prompt that nobody wrote."""
+
+
+def at_start(memory: "Memory", place: Place, event: Event) -> str:
+    """The brief of a session that starts; nothing where it goes on and has been shown one."""
+    if event.payload.get("source") == "resume":
+        return ""
+    return _brief(memory, place, thread_of(event.agent, event.session_id))
+
+
+def noted(memory: "Memory", place: Place) -> str:
+    """The brief of the next session, whichever it is."""
+    return _brief(memory, place, None)
+
+
+def _brief(memory: "Memory", place: Place, session: str | None) -> str:
+    settings = place.rules.settings
+    briefs = _briefs()
+    if place.rules.is_off or not settings.brief or briefs is None:
+        return ""
+    made = briefs.brief(
+        memory.user(place.user),
+        place.project.id,
+        root=place.project.root,
+        session=session,
+        budget_tokens=settings.brief_tokens,
+    )
+    return str(made.text)
+
+
+def for_prompt(memory: "Memory", place: Place, event: Event) -> str:
+    """What is known that matters for a prompt, and was not shown in this session yet."""
+    settings = place.rules.settings
+    prompt = _OWN.sub("", str(event.payload.get("prompt") or "")).strip()
+    if place.rules.is_off or not settings.recall or not prompt or prompt.startswith(_NO_PROMPTS):
+        return ""
+    briefs = _briefs()
+    if briefs is None:
+        return ""
+    shown = briefs.for_prompt(
+        memory.user(place.user),
+        place.project.id,
+        clean(prompt, MAX_MESSAGE_CHARS),
+        thread_of(event.agent, event.session_id),
+        budget_tokens=settings.recall_tokens,
+    )
+    return str(shown.text)
+
+
+def _briefs() -> Any:
+    name = "ricordo.coding_agents.brief"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None

@@ -1,0 +1,3 @@
+from ricordo_hook import main
+
+main()
