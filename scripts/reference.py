@@ -31,7 +31,7 @@ LINE_CHARS: Final = 88
 FACES: Final = ("Memory", "UserMemory", "Tools")
 ASYNC_FACES: Final = ("AsyncMemory", "AsyncUserMemory", "AsyncTools")
 SHARED_OPTIONS: Final = ("db", "home", "as_json")
-USER_OPTIONS: Final = ("user", "of_everyone")
+USER_OPTIONS: Final = ("user", "of_everyone", "of_group")
 
 
 def main() -> int:

@@ -31,6 +31,7 @@ from ricordo.errors import (
     EmbedderUnavailable,
     EmbeddingError,
     FilesUnavailable,
+    GroupNotFound,
     IllegalTransition,
     ImportFailed,
     InvalidBackup,
@@ -83,6 +84,7 @@ from ricordo.model.vocabulary import (
     ContextPolicy,
     Event,
     EventStatus,
+    GroupRole,
     JobState,
     KeyKind,
     Lane,
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
         TokenSplit,
     )
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
+    from ricordo.model.group import Group, GroupMember, Membership
     from ricordo.model.item import Change, Changes, Lineage
     from ricordo.model.job import JobStats
     from ricordo.model.profile import (
@@ -219,6 +222,10 @@ __all__ = [
     "FilesUnavailable",
     "FormationReport",
     "FormedTurn",
+    "Group",
+    "GroupMember",
+    "GroupNotFound",
+    "GroupRole",
     "IllegalTransition",
     "ImportFailed",
     "ImportReport",
@@ -240,6 +247,7 @@ __all__ = [
     "Lineage",
     "Link",
     "LinkState",
+    "Membership",
     "Memory",
     "MemoryHit",
     "MemoryNotFound",
@@ -354,10 +362,13 @@ _LAZY: Final = {
     "FieldOutcome": "ricordo.model.profile",
     "FieldUpdate": "ricordo.model.profile",
     "FormationReport": "ricordo.model.reports",
+    "Group": "ricordo.model.group",
+    "GroupMember": "ricordo.model.group",
     "ImportReport": "ricordo.model.reports",
     "JobStats": "ricordo.model.job",
     "Lineage": "ricordo.model.item",
     "Link": "ricordo.model.proposal",
+    "Membership": "ricordo.model.group",
     "Memory": "ricordo.memory",
     "MemoryHit": "ricordo.model.search",
     "MirrorEntry": "ricordo.model.reports",

@@ -152,6 +152,10 @@ class AsyncUserMemory(_Face):
     reject = _offloaded(UserMemory.reject)
     user_profile = _offloaded(UserMemory.user_profile)
     update_user_profile = _offloaded(UserMemory.update_user_profile)
+    groups = _offloaded(UserMemory.groups)
+    members = _offloaded(UserMemory.members)
+    set_member = _offloaded(UserMemory.set_member)
+    remove_member = _offloaded(UserMemory.remove_member)
     upkeep = _offloaded(UserMemory.upkeep)
     consolidate = _offloaded(UserMemory.consolidate)
     save_checkpoint = _offloaded(UserMemory.save_checkpoint)
@@ -209,6 +213,12 @@ class AsyncMemory(_Face):
     users = _offloaded(Memory.users)
     list = _offloaded(Memory.list)
     erase_user = _offloaded(Memory.erase_user)
+    create_group = _offloaded(Memory.create_group)
+    groups = _offloaded(Memory.groups)
+    delete_group = _offloaded(Memory.delete_group)
+    members = _offloaded(Memory.members)
+    set_member = _offloaded(Memory.set_member)
+    remove_member = _offloaded(Memory.remove_member)
     purge = _offloaded(Memory.purge)
     export = _offloaded(Memory.export)
     import_file = _offloaded(Memory.import_file)
@@ -240,6 +250,7 @@ class AsyncMemory(_Face):
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
         project: str | None = None,
+        group: str | None = None,
     ) -> AsyncUserMemory:
         """One user's memory; see ``Memory.user``."""
         inner = self._inner.user(
@@ -251,6 +262,7 @@ class AsyncMemory(_Face):
             role=role,
             categories=categories,
             project=project,
+            group=group,
         )
         return AsyncUserMemory(inner, self._pool)
 

@@ -17,7 +17,8 @@ RicordoError
 │   ├── JobNotFound
 │   ├── ProposalNotFound
 │   ├── CheckpointNotFound
-│   └── KeyNotFound
+│   ├── KeyNotFound
+│   └── GroupNotFound       none of that name, or this user is no member
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
 │   ├── NothingToUndo
@@ -191,6 +192,15 @@ class KeyNotFound(NotFound):
 
     def __init__(self, key_id: str) -> None:
         super().__init__(f"no key {key_id!r}")
+
+
+class GroupNotFound(NotFound):
+    """No group of that name that this user is a member of; or no such member."""
+
+    def __init__(self, group: str, member: str | None = None) -> None:
+        super().__init__(
+            f"no group {group!r}" if member is None else f"no member {member!r} in group {group!r}"
+        )
 
 
 class Conflict(RicordoError):

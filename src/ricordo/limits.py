@@ -46,6 +46,11 @@ MAX_GRAPHED_MEMORIES: Final = 1_000  # the latest ones, whose relations a graph 
 MAX_LINKS_PER_MEMORY: Final = 1_000  # accepted and offered
 MAX_OFFERS_PER_VIEWER: Final = 200  # memories of others that wait for one user
 MAX_OFFERS_PER_SENDER: Final = 20  # of these, from one other user
+MAX_GROUPS: Final = 10_000
+MAX_MEMBERS_PER_GROUP: Final = 1_000
+MAX_GROUPS_PER_USER: Final = 20  # each is searched with the user's own memories
+MAX_GROUP_NAME_CHARS: Final = 64
+MAX_GROUP_TITLE_CHARS: Final = 200
 MAX_BLOCKED_SENDERS: Final = 10_000  # of one user
 
 # -- search index ----------------------------------------------------------------------------

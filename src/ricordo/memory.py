@@ -12,22 +12,25 @@ from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, RicordoError, StorageError, UserNotFound, in_log
 from ricordo.files.home import FilesErasure
 from ricordo.index.rebuild import bring_up_to_date, rebuild
-from ricordo.memories import erasure, lookup
+from ricordo.memories import erasure, lookup, membership
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.checks import category_slugs
 from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
+from ricordo.model.group import Group, GroupMember, group_name, space_of
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
 from ricordo.model.record import Page
 from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport, ModelReport
 from ricordo.model.scope import ApiKey, CreatedKey, Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
+from ricordo.model.vocabulary import GLOBAL_OWNER, GroupRole, JobState
+from ricordo.operations import groups as describe_groups
 from ricordo.operations import store as describe
 from ricordo.operations.operation import Operation
 from ricordo.settings import Settings
 from ricordo.storage.activity import count_active, counters_of, daily_of
 from ricordo.storage.database import retried
+from ricordo.storage.groups import list_groups
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
@@ -90,17 +93,27 @@ class Memory:
         role: str | None = None,
         categories: Iterable[str] | str | None = None,
         project: str | None = None,
+        group: str | None = None,
     ) -> UserMemory:
         """One user's memory, or of it what is filed under some ``categories``, or what belongs to
         one ``project`` or to none. The user need not exist yet.
 
+        With a ``group`` the space that its members share, in the name of this user: each operation
+        checks what their role allows now.
+
         Raises:
-            InvalidValue: a name is empty, too long or has control characters, or is ``*``.
+            InvalidValue: a name is empty, too long or has control characters, or begins with ``*``.
+            ScopeWidened: another ``actor`` than the user, in a group.
         """
         kept_to = None if categories is None else category_slugs(categories)
+        owner, member = checks.user_id(user_id), None
+        if group is not None:
+            owner, member = space_of(group_name("group", group)), owner
+            actor = actor or member
         scope = Scope(
-            *(checks.user_id(user_id), agent, thread, run, actor, role, kept_to),
+            *(owner, agent, thread, run, actor, role, kept_to),
             project_id=project,
+            member_id=member,
         )
         return UserMemory(self.parts, scope)
 
@@ -221,6 +234,44 @@ class Memory:
     def run_jobs(self, limit: int) -> int:
         self.runner.maintain()
         return self.runner.run_due(limit)
+
+    # -- groups ----------------------------------------------------------------------------
+
+    @_implements(describe_groups.create_group)
+    @retried
+    def create_group(self, group: str, title: str | None, manager: str | None) -> Group:
+        return membership.create(self.database, group, title, manager)
+
+    @_implements(describe_groups.all_groups)
+    def groups(self, limit: int, after: str) -> tuple[Group, ...]:
+        with self.database.read_all() as view:
+            spaces_after = space_of(after) if after else ""
+            return tuple(list_groups(view.connection, spaces_after, limit))
+
+    @_implements(describe_groups.delete_group)
+    @retried
+    def delete_group(self, group: str) -> ErasureReceipt:
+        receipt = erasure.erase_group(self.database, group)
+        self.recall.indexes.forget(space_of(group))
+        self.recall.names.forget(space_of(group))
+        return receipt
+
+    @_implements(describe_groups.all_members)
+    def members(self, group: str) -> tuple[GroupMember, ...]:
+        with self.database.read_all() as view:
+            return membership.members(view, group)
+
+    @_implements(describe_groups.set_any_member)
+    @retried
+    def set_member(self, group: str, member: str, role: GroupRole) -> GroupMember:
+        with self.database.write(space_of(group)) as writing, writing.acting_for_all():
+            return membership.put(writing, group, member, role, by=None)
+
+    @_implements(describe_groups.remove_any_member)
+    @retried
+    def remove_member(self, group: str, member: str) -> None:
+        with self.database.write(space_of(group)) as writing, writing.acting_for_all():
+            membership.remove(writing, group, member, by_operator=True)
 
     # -- keys ------------------------------------------------------------------------------
 

@@ -135,7 +135,8 @@ def test_every_command_explains_itself_and_takes_the_shared_options(name: str) -
     words = set(ran.out.split())
     assert {"--db", "--home", "--json"} - words == WITHOUT_OPTIONS.get(name, set())
     takes_user = "of_everyone" in inspect.signature(expanded(_commands()[name])).parameters
-    about_the_store = name.split(maxsplit=1)[0] in ABOUT_THE_STORE or name in ("init", "tools list")
+    of_the_store = ("init", "tools list", "groups create", "groups delete")
+    about_the_store = name.split(maxsplit=1)[0] in ABOUT_THE_STORE or name in of_the_store
     assert takes_user is not about_the_store
 
 

@@ -13,6 +13,7 @@ from ricordo.cli import (
     database,
     doctor,
     embeddings,
+    groups,
     jobs,
     keys,
     memories,
@@ -69,6 +70,20 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             "See and decide whom to take nothing from.",
             {"blocked": proposals.blocked, "block": proposals.block, "unblock": proposals.unblock},
             default="blocked",
+        ),
+    },
+    "Groups": {
+        "groups": Group(
+            "See and change who shares memories in a group.",
+            {
+                "list": groups.list_groups,
+                "members": groups.members,
+                "set": groups.set_member,
+                "remove": groups.remove,
+                "create": groups.create,
+                "delete": groups.delete,
+            },
+            default="list",
         ),
     },
     "Conversations and what they give": {

@@ -71,9 +71,12 @@ def chat(
 
     Example: ricordo chat --thread garden
     """
+    from ricordo.user_memory.base import check_of_person  # takes long to load
+
     allowed = checks.number("seconds", seconds, 1, _MAX_SECONDS)
     with _open(owner) as memory:
         me = owner.memory_in(memory)
+        check_of_person(me.scope, "a chat")
         day = me.parts.conversation.policy.day_of(memory.database.clock())
         thread = given.pop("thread", f"chat-{day}")
         talk = ChatLoop(me, thread, {"modes": _USUAL_MODES, **given}, allowed)

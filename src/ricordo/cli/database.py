@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from ricordo.model.reports import BackupReport, ErasureReceipt, RestoreReport
+    from ricordo.model.reports import BackupReport, RestoreReport
     from ricordo.settings import Settings
     from ricordo.storage.database import Database
     from ricordo.storage.sqlite.connection import DatabaseKey
@@ -333,7 +333,7 @@ def erase(
         confirm(f"removes everything of user {given['user_id']!r} for good", given["user_id"])
     with open_store(store) as memory, working("Erasing", wanted=not store.as_json):
         receipt = memory.erase_user(**given)
-    answer(store.as_json, receipt, _receipt)
+    answer(store.as_json, receipt, lambda done: tables.receipt_text(done, f"user {done.user_id!r}"))
 
 
 def version(store: Store) -> None:
@@ -348,13 +348,6 @@ def version(store: Store) -> None:
     )
     rows = [[name, str(value)] for name, value in found.items()]
     answer(store.as_json, found, lambda _: TableListing([], rows))
-
-
-def _receipt(receipt: "ErasureReceipt") -> str:
-    moment = receipt.erased_at.isoformat(sep=" ", timespec="seconds")
-    rows = ", ".join(f"{table} {count}" for table, count in receipt.removed.items())
-    later = "" if receipt.scrubbed else "\nFreed space is overwritten later: ricordo jobs run"
-    return f"Erased user {receipt.user_id!r} at {moment}. Removed: {rows}.{later}"
 
 
 users = command_of(

@@ -77,6 +77,13 @@ class Unblocked(TypedDict):
     unblocked: str
 
 
+class RemovedMember(TypedDict):
+    """A group, and who is no longer in it."""
+
+    group: str
+    removed: str
+
+
 class Exported(TypedDict):
     """Where an export was written, and how long it is."""
 

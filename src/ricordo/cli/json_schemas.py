@@ -24,6 +24,7 @@ from ricordo.cli.checks import CheckFinding
 from ricordo.cli.commands import by_words
 from ricordo.cli.derived import answer_name, operation_of
 from ricordo.model.context import Context, RecalledMemory, TokenSplit
+from ricordo.model.group import Group, Membership
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
 from ricordo.model.proposal import Proposed
@@ -139,6 +140,10 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
     "purge": _one(json_answers.Purged),
     "unlink": _one(json_answers.Unlinked),
+    "groups list": JsonAnswer(
+        {"": tuple[Membership, ...], "with `--all-users`": tuple[Group, ...]}
+    ),
+    "groups remove": _one(json_answers.RemovedMember),
     "senders unblock": _one(json_answers.Unblocked),
     "observe": JsonAnswer({"": Observed, "with `--form`": ObservedAndFormed}),
     "chat": JsonAnswer(

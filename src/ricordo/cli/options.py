@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ class Named(StrEnum):
         " SELECT project_id FROM threads WHERE user_id = :user AND project_id IS NOT NULL"
         " ORDER BY project_id"
     )
-    USER = "SELECT user_id FROM users WHERE :user = :user AND user_id <> '*' ORDER BY user_id"
+    USER = (
+        "SELECT user_id FROM users WHERE :user = :user AND user_id NOT LIKE '*%' ORDER BY user_id"
+    )
 
 
 def names_in_store(kind: Named, arguments: Sequence[str]) -> list[str]:
@@ -49,8 +52,9 @@ def names_in_store(kind: Named, arguments: Sequence[str]) -> list[str]:
     if place is None or not place.is_file():
         return []
     user = _option(arguments, "--user", "-u") or os.environ.get("RICORDO_USER") or "me"
-    if "--global" in arguments:
-        user = "*"
+    group = _option(arguments, "--group") or os.environ.get("RICORDO_GROUP")
+    if "--global" in arguments or group:
+        user = f"*{group or ''}"
     # Read-only: not even an empty file is created.
     uri = f"{place.absolute().as_uri()}?mode=ro"
     wanted = f"{kind.value} LIMIT {_MAX_NAMES}"
@@ -166,14 +170,36 @@ class UserOption:
         ),
     ] = ""
 
-    def memory_in(self, store: "Memory") -> "UserMemory":
-        """The memory that these options name."""
-        whole = store.global_memories() if self.of_everyone else store.user(self.user)
-        return whole.narrow(project=self.project or None)
+    of_group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            envvar="RICORDO_GROUP",
+            help="Instead of a user's own: what their group shares, as far as their role goes.",
+        ),
+    ] = None
 
     @property
     def name(self) -> str:
-        return "everyone" if self.of_everyone else f"user {self.user!r}"
+        if self.of_everyone:
+            return "everyone"
+        return f"user {self.user!r}" if self.of_group is None else f"group {self.of_group!r}"
+
+    def memory_in(self, store: "Memory") -> "UserMemory":
+        """The memory that the options name.
+
+        Raises:
+            InvalidValue: a name is not allowed, or there are two.
+        """
+        if self.of_everyone and self.of_group:
+            raise InvalidValue("--global", "is not of a group: give either of them")
+        whole = (
+            store.global_memories()
+            if self.of_everyone
+            else store.user(self.user, group=self.of_group or None)
+        )
+        return whole.narrow(project=self.project or None)
 
 
 @dataclass(frozen=True, kw_only=True)

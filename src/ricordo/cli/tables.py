@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from ricordo.model.profile import Summary
     from ricordo.model.proposal import Link
     from ricordo.model.record import Record
-    from ricordo.model.reports import AuditReport, Decision, Findings, FormationReport
+    from ricordo.model.reports import (
+        AuditReport,
+        Decision,
+        ErasureReceipt,
+        Findings,
+        FormationReport,
+    )
     from ricordo.model.search import Hit, MemoryHit, QueryAnswer, SearchResults, TurnHit
 
 _MAX_LISTED_CHARS: Final = 200
@@ -329,6 +335,13 @@ blocked_table = table(
     {"User": "user_id", "Since (UTC)": "since"},
     empty="Nobody is blocked. Block somebody: ricordo senders block USER",
 )
+
+
+def receipt_text(receipt: "ErasureReceipt", what: str) -> str:
+    moment = receipt.erased_at.isoformat(sep=" ", timespec="seconds")
+    rows = ", ".join(f"{table} {count}" for table, count in receipt.removed.items())
+    later = "" if receipt.scrubbed else "\nFreed space is overwritten later: ricordo jobs run"
+    return f"Erased {what} at {moment}. Removed: {rows}.{later}"
 
 
 def done(verb: str) -> Callable[["Item"], str]:

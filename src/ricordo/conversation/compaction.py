@@ -8,9 +8,9 @@ from ricordo.formation.passages import both_ends
 from ricordo.formation.schedule import FormationPolicy, plan_forming
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB
+from ricordo.model.group import is_person
 from ricordo.model.job import NewJob, Report
 from ricordo.model.thread import Compaction, Turn
-from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import turns_between
 from ricordo.storage.threads import count_open_turns, id_of_turn, last_compaction, put_compaction
@@ -158,7 +158,7 @@ class Compactor:
             ):
                 return None
             put_compaction(writing, made)
-            if self._formation_policy.is_automatic and user_id != GLOBAL_OWNER:
+            if self._formation_policy.is_automatic and is_person(user_id):
                 plan_forming(writing, thread_id, writing.now)
         return made
 

@@ -13,7 +13,7 @@ from ricordo.files.disk import folder_names
 from ricordo.files.sync import SyncedFile
 from ricordo.frozen import dataclass
 from ricordo.model import checks
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.group import is_person
 
 _PEOPLE: Final = "people"
 _MAX_NAME_CHARS: Final = 120  # file systems allow 255 bytes; some tools much less
@@ -89,8 +89,8 @@ class FilesFolder:
 
     def of(self, user_id: str) -> UserFiles:
         """The files of a user. Raises InvalidValue: global memories have no files."""
-        if user_id == GLOBAL_OWNER:
-            raise InvalidValue("user_id", "global memories have no files")
+        if not is_person(user_id):
+            raise InvalidValue("user_id", "global memories and groups have no files")
         if user_id == self.files_user:
             return UserFiles(user_id, self.prompts / "USER.md", self.top / "memory")
         own = self.folder_of(user_id)

@@ -18,7 +18,7 @@ from ricordo.files.disk import (
 )
 from ricordo.files.folder import FilesFolder, UserFiles
 from ricordo.files.prompt_files import RULES_FILE, SOUL_FILE
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.group import is_person
 
 SOUL_STARTER: Final = """\
 <!-- Who the assistant is. Every prompt begins with this file, for every user.
@@ -105,7 +105,7 @@ class FilesErasure:
         Raises:
             FilesUnavailable: another process uses the files and does not finish.
         """
-        if folder is None or user_id == GLOBAL_OWNER:
+        if folder is None or not is_person(user_id):
             yield cls(())
             return
         files = folder.of(user_id)

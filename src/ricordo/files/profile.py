@@ -25,6 +25,7 @@ from ricordo.files.sync import (
 from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.formation.service import Formation
 from ricordo.limits import MAX_PROFILE_FIELD_CHARS
+from ricordo.model.group import is_person
 from ricordo.model.profile import (
     FieldChange,
     ProfileField,
@@ -33,7 +34,7 @@ from ricordo.model.profile import (
     field_key,
 )
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Source
+from ricordo.model.vocabulary import Source
 from ricordo.text.normalise import content_hash
 
 # Only field lines are changed. Everything else stays, byte for byte.
@@ -224,7 +225,7 @@ class ProfileFiles:
         New lines of the file are the person's own text, except those of fields in ``taking``: these
         are about to be set and become part of their history.
         """
-        if self._folder is None or user_id == GLOBAL_OWNER:
+        if self._folder is None or not is_person(user_id):
             return ()
         files = self._folder.of(user_id)
         with contextlib.suppress(OSError):  # a folder that may not be entered

@@ -9,7 +9,7 @@ from ricordo.files.disk import read_file
 from ricordo.files.folder import FilesFolder
 from ricordo.files.sync import Unreadable
 from ricordo.frozen import dataclass
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.group import is_person
 
 _START: Final = "<!--"
 _END: Final = "-->"
@@ -69,7 +69,7 @@ class PromptFiles:
         if with_persona:
             soul = _text_of(self._folder.prompts / SOUL_FILE, problems)
             rules = _text_of(self._folder.prompts / RULES_FILE, problems)
-        if user_id != GLOBAL_OWNER:
+        if is_person(user_id):
             files = self._folder.of(user_id)
             try:
                 files.profile_sync.check_owner()

@@ -31,6 +31,7 @@ from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass, replace
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
+from ricordo.model.group import group_of
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
 from ricordo.providers.chat_model import Message
@@ -113,6 +114,8 @@ class KnownMemories:
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
         near = []
         for item, ranked in zip(found.items, found.ranked, strict=True):
+            if group_of(item.user_id) not in (None, group_of(user_id)):
+                continue  # what a group knows is nothing that is known of the user
             similarity = ranked.cosine
             if similarity is None:  # without vectors, the share of words in common
                 similarity = share_of_words(self._database.analyser, content, item.content)

@@ -6,8 +6,8 @@ from typing import Final
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_THREADS_PER_SWEEP
 from ricordo.memories.lifecycle import next_end, plan_lifecycle
+from ricordo.model.group import is_person
 from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
-from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import (
     next_lapse,
@@ -51,7 +51,7 @@ def plan_after_turns(
 
     Formation waits for a pause. A new conversation is also a sign that earlier ones are over.
     """
-    if not policy.is_automatic or writing.user_id == GLOBAL_OWNER:
+    if not policy.is_automatic or not is_person(writing.user_id):
         return
     note_observed(writing, thread_id)
     plan_forming(writing, thread_id, writing.now + policy.delay)

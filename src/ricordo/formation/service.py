@@ -52,10 +52,11 @@ from ricordo.memories.lifecycle import own_item
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
+from ricordo.model.group import is_person
 from ricordo.model.item import Added, Item
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source, Status
+from ricordo.model.vocabulary import Action, Event, EventStatus, Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -304,7 +305,7 @@ class Formation:
             LanguageModelError: the model could not answer; earlier segments stay formed.
             StorageBusy: the user's memories kept changing; earlier segments stay formed.
         """
-        if user_id == GLOBAL_OWNER:
+        if not is_person(user_id):
             raise InvalidValue("user_id", "global memories are not formed from conversations")
         threads = [thread_id] if thread_id is not None else self._unformed(user_id, project)
         most = None if self.model is None else self.model.read_chars

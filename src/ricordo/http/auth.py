@@ -17,6 +17,7 @@ from ricordo.frozen import dataclass, replace
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.memory import Memory
 from ricordo.model import checks
+from ricordo.model.group import group_name
 from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import KeyKind, Permission, SharingRight
 from ricordo.observability.logs import note_key
@@ -25,6 +26,7 @@ from ricordo.user_memory import UserMemory
 USER_HEADERS: Final = ("x-ricordo-user", "x-openwebui-user-id")
 """A service names the user that it acts for in one of these; the first non-empty one counts."""
 AGENT_HEADER: Final = "x-ricordo-agent"
+GROUP_HEADER: Final = "x-ricordo-group"
 _BEARER: Final = "bearer "
 
 
@@ -32,7 +34,8 @@ _BEARER: Final = "bearer "
 class Caller:
     """Who sends a request. Without a ``user`` it is anonymous and has no memory.
 
-    ``categories`` are all that its agent may access; None for everything. Where no keys are
+    ``categories`` are all that its agent may access; None for everything. With a ``group`` it is
+    about what that shares, in the name of the user. Where no keys are
     required, a caller without one is trusted like the operator.
     """
 
@@ -41,6 +44,7 @@ class Caller:
     agent: str | None
     categories: frozenset[str] | None
     permissions: frozenset[Permission]
+    group: str | None = None
 
     @property
     def sharing(self) -> SharingRight | None:
@@ -73,7 +77,8 @@ class Gate:
         """
         known: Caller | None = getattr(request.state, "caller", None)
         if known is None:
-            known = request.state.caller = await self._look_up(request)
+            found = await self._look_up(request)
+            known = request.state.caller = replace(found, group=group_named(request.headers))
         return known
 
     async def _look_up(self, request: Request) -> Caller:
@@ -151,6 +156,16 @@ def user_named(headers: Headers) -> str | None:
     return None
 
 
+def group_named(headers: Headers) -> str | None:
+    """The group that a header names, if any.
+
+    Raises:
+        InvalidValue: no group can have that name.
+    """
+    named = _named(headers, GROUP_HEADER)
+    return None if named is None else group_name(GROUP_HEADER, named)
+
+
 def _names(headers: Headers) -> tuple[str | None, str | None]:
     return user_named(headers), _named(headers, AGENT_HEADER)
 
@@ -189,7 +204,9 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
         raise NotAuthenticated(
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
-    user = memory.user(caller.user, agent=caller.agent, categories=caller.categories)
+    user = memory.user(
+        caller.user, agent=caller.agent, categories=caller.categories, group=caller.group
+    )
     is_agent = caller.key is not None and caller.key.kind is KeyKind.AGENT
     if caller.sharing is None and not is_agent:
         return user
@@ -221,10 +238,23 @@ _UserHeader = Annotated[
 _AgentHeader = Annotated[
     str | None, Header(alias="X-Ricordo-Agent", description="The agent that asks, if one does.")
 ]
+_GroupHeader = Annotated[
+    str | None,
+    Header(
+        alias="X-Ricordo-Group",
+        description="The group whose memories it is about, instead of the user's own: the user is"
+        " a member, and does what their role allows.",
+        examples=["payments"],
+    ),
+]
 
 
 async def acting_user(
-    request: Request, caller: Calling, _user: _UserHeader = None, _agent: _AgentHeader = None
+    request: Request,
+    caller: Calling,
+    _user: _UserHeader = None,
+    _agent: _AgentHeader = None,
+    _group: _GroupHeader = None,
 ) -> UserMemory:
     # The headers are parameters for the OpenAPI document only; the gate has read them.
     memory: Memory = request.app.state.memory

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from ricordo.errors import InvalidInput
-from ricordo.http.auth import Caller, Calling, Gate
+from ricordo.errors import InvalidInput, InvalidValue
+from ricordo.http.auth import GROUP_HEADER, Caller, Calling, Gate
 from ricordo.http.problems import EVERYWHERE, problem
 from ricordo.http.routing import operation_id
 from ricordo.model.vocabulary import KeyKind
@@ -117,6 +117,8 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
     except ClientDisconnect:
         raise InvalidInput("the request ended before its body did") from None
     chat = await proxy.read(wire, body)
+    if caller.group is not None:
+        raise InvalidValue(GROUP_HEADER, "a chat is with one person: name no group")
     user = caller.user
     if user is None and (caller.key is None or caller.key.kind is KeyKind.SERVICE):
         user = user_in_body(chat.user)  # the caller may name any user

@@ -17,11 +17,12 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ricordo.errors import Conflict, InvalidInput, InvalidValue
+from ricordo.errors import Conflict, InvalidInput, InvalidValue, NotAuthenticated
 from ricordo.http.auth import Caller, Gate, GatedRoute, Handler
 from ricordo.limits import IDEMPOTENCY_HOURS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_ANSWER_BYTES
 from ricordo.model import checks
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.group import Acting, space_of
+from ricordo.model.vocabulary import GLOBAL_OWNER, GroupRole
 from ricordo.storage import idempotency
 from ricordo.storage.database import Database
 from ricordo.storage.idempotency import KeptAnswer
@@ -69,6 +70,9 @@ async def _once(
 ) -> Response:
     name = _name(caller, checks.text(HEADER, given, MAX_IDEMPOTENCY_KEY_CHARS))
     owner = caller.user or GLOBAL_OWNER
+    if caller.group is not None:  # where it goes with what the group forgets, and with the group
+        owner = space_of(caller.group)
+        await run_in_threadpool(_check_member, database, caller)
     request_hash = await _fingerprint(request)
     before = await run_in_threadpool(idempotency.reserve, database, owner, name, request_hash)
     if before is not None:
@@ -86,10 +90,26 @@ async def _once(
     return response
 
 
+def _check_member(database: Database, caller: Caller) -> None:
+    """Repeat an answer about a group to its members only.
+
+    Raises:
+        NotAuthenticated: the request names no user.
+        GroupNotFound: they are no member.
+    """
+    if caller.user is None:
+        raise NotAuthenticated("the request names no user, whose group it could be")
+    space = space_of(str(caller.group))
+    with database.as_member(Acting(space, caller.user, GroupRole.READ)), database.read(space):
+        pass
+
+
 def _name(caller: Caller, given: str) -> str:
     """The storage key of a response. Keys of different callers must not collide, and one agent's
     response is not for another, which may have fewer rights."""
     who = caller.key.id if caller.key else "local"
+    if caller.group is not None:
+        who = f"{who}/{quote(caller.user or '', safe='')}"
     return f"{who}/{quote(caller.agent or '', safe='')}/{given}"
 
 

@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from ricordo.errors import StorageError, UserNotFound
+from ricordo.errors import GroupNotFound, StorageError, UserNotFound
+from ricordo.model.group import space_of
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.reports import ErasureReceipt
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction
+from ricordo.storage.groups import has_group, is_member
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
 from ricordo.storage.thread_views import has_view
@@ -27,8 +29,29 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
     """
     with database.read(user_id) as reading:
         connection = reading.connection
-        if not (has_user(connection, user_id) or has_view(connection, user_id)):
+        if not (
+            has_user(connection, user_id)
+            or has_view(connection, user_id)
+            or is_member(connection, user_id)
+        ):
             raise UserNotFound(user_id)
+    return _erase(database, user_id)
+
+
+def erase_group(database: Database, group: str) -> ErasureReceipt:
+    """Delete a group, its memberships and everything that its members share.
+
+    Raises:
+        GroupNotFound: there is no such group.
+    """
+    space = space_of(group)
+    with database.read(space) as reading:
+        if not has_group(reading.connection, space):
+            raise GroupNotFound(group)
+    return _erase(database, space)
+
+
+def _erase(database: Database, user_id: str) -> ErasureReceipt:
     with database.write(user_id) as writing:
         for viewer, item_id in links_granted(writing.connection, user_id):
             writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import Changed, IllegalTransition, MemoryNotFound, NotOwner, Occupied
 from ricordo.limits import SWEEP_BATCH_ITEMS
+from ricordo.model.group import group_of
 from ricordo.model.item import Item, check_step
 from ricordo.model.job import NewJob
 from ricordo.model.scope import Scope
@@ -180,7 +181,7 @@ def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
 
     Raises:
         MemoryNotFound: there is none, it is another user's, or it is out of the scope's reach.
-        NotOwner: it is another user's but linked to this one, or global.
+        NotOwner: it is another user's but linked to this one, a group's, or global.
     """
     found = item_of(writing.connection, writing.user_id, item_id)
     if found is not None:
@@ -189,6 +190,9 @@ def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     shared = shared_item(writing, scope, item_id)
     if shared is None:
         raise MemoryNotFound(item_id)
+    group = group_of(shared.user_id)
+    if group is not None:
+        raise NotOwner(f"memory {item_id} is of group {group!r}: change it there, naming the group")
     if shared.user_id == GLOBAL_OWNER:
         raise NotOwner(f"memory {item_id} is a global one: users cannot change it")
     raise NotOwner(f"memory {item_id} is shared with you: you can unlink it, not change it")

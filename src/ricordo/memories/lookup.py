@@ -92,7 +92,7 @@ def _themes(
     reading: ReadTransaction, audience: Audience, wanted: ItemFilter, sort: Sort
 ) -> list[Stretch]:
     """The memories of each theme, where all are the viewer's own; otherwise nothing."""
-    if audience.viewer is None or audience.has_links or audience.sees_global:
+    if audience.viewer is None or audience.sees_others:
         return []
     known = themes_of(reading.connection, audience.viewer)
     slugs = known if wanted.theme is None else known.keys() & set(wanted.theme)

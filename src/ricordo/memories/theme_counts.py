@@ -59,6 +59,6 @@ class ThemeCounts:
 
     def seen(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
         """Also those of others, which can change without the user."""
-        if audience.has_links or audience.sees_global:
+        if audience.sees_others:
             return read_theme_counts(view, audience)
         return self.own(view, user_id, audience.project)

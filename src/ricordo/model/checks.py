@@ -94,10 +94,13 @@ def optional_reference(field: str, value: object) -> str | None:
 
 
 def user_id(value: object) -> str:
-    """A user's name; ``*`` is reserved for global memories."""
+    """A user's name; what begins with ``*`` is reserved for global memories and for groups."""
     checked = reference("user_id", value)
-    if checked == GLOBAL_OWNER:
-        raise InvalidValue("user_id", f"{GLOBAL_OWNER!r} is reserved for global memories")
+    if checked.startswith(GLOBAL_OWNER):
+        raise InvalidValue(
+            "user_id",
+            f"what begins with {GLOBAL_OWNER!r} is reserved for global memories and groups",
+        )
     return checked
 
 

@@ -16,6 +16,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass, field, replace
 from ricordo.model import checks
+from ricordo.model.group import group_name
 from ricordo.model.vocabulary import GLOBAL_OWNER
 
 Schema: TypeAlias = dict[str, Any]
@@ -173,6 +174,28 @@ class AfterUser(Reference):
 
     def check(self, name: str, value: Any) -> str:
         return "" if value == "" else super().check(name, value)
+
+
+@dataclass(frozen=True)
+class GroupName(Kind):
+    """The name of a group; empty where it ``may_be_empty``, for the first page."""
+
+    may_be_empty: bool = False
+    metavar: str = field(default="GROUP", kw_only=True)
+
+    def check(self, name: str, value: Any) -> str:
+        return "" if self.may_be_empty and value == "" else group_name(name, value)
+
+    def schema(self) -> Schema:
+        return {"type": "string", "maxLength": limits.MAX_GROUP_NAME_CHARS}
+
+
+@dataclass(frozen=True)
+class OptionalUserName(UserName):
+    """The name of a user, or None."""
+
+    def check(self, name: str, value: Any) -> Any:
+        return None if value is None else super().check(name, value)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ricordo.frozen import dataclass
+from ricordo.model.group import group_of
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import (
@@ -118,7 +119,11 @@ def attributed(content: str, owner_id: str | None, kind: MemoryType) -> str:
     """
     if owner_id is None:
         return content
-    who = "the service" if owner_id == GLOBAL_OWNER else owner_id.translate(_QUOTES)
+    group = group_of(owner_id)
+    who = owner_id if group is None else f"group {group}"
+    if owner_id == GLOBAL_OWNER:
+        who = "the service"
+    who = who.translate(_QUOTES)
     return f'{who} wrote ({kind.value}): "{content.translate(_QUOTES)}"'
 
 

@@ -5,12 +5,13 @@ from dataclasses import field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from ricordo.errors import CategoryNotAllowed, ScopeWidened
+from ricordo.errors import CategoryNotAllowed, InvalidValue, ScopeWidened
 from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.checks import category_slugs
+from ricordo.model.group import checked_owner, group_of
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import GLOBAL_OWNER, KeyKind, Permission, SharingRight
+from ricordo.model.vocabulary import KeyKind, Permission, SharingRight
 
 _NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role", "project_id")
 
@@ -25,7 +26,8 @@ class Scope:
     the actor in history. A scope can be narrowed, never widened. ``is_agent`` marks an agent that
     has all categories.
 
-    ``sharing`` overrides what it may do with shared memories; see :attr:`sharing_right`.
+    ``sharing`` overrides what it may do with shared memories; see :attr:`sharing_right`. In the
+    space of a group, which is then the user, ``member_id`` is the user who acts, in their own name.
     """
 
     user_id: str
@@ -38,14 +40,35 @@ class Scope:
     is_agent: bool = False
     sharing: SharingRight | None = None
     project_id: str | None = None
+    member_id: str | None = None
 
     def __post_init__(self) -> None:
-        if self.user_id != GLOBAL_OWNER:
-            checks.user_id(self.user_id)
+        checked_owner(self.user_id)
+        if self.member_id is not None:
+            self._check_member(self.member_id)
         for name in _NAMES:
             checks.optional_reference(name, getattr(self, name))
         if self.categories is not None:
             object.__setattr__(self, "categories", category_slugs(self.categories))
+
+    def _check_member(self, member: str) -> None:
+        checks.user_id(member)
+        if group_of(self.user_id) is None:
+            raise InvalidValue("member_id", "is of the space of a group")
+        if self.actor_id != member:
+            raise ScopeWidened(
+                f"in a group {member!r} acts in their own name, and not as {self.actor_id!r}"
+            )
+
+    @property
+    def group(self) -> str | None:
+        """The group whose space it is; None for one of a user."""
+        return group_of(self.user_id)
+
+    @property
+    def person(self) -> str:
+        """The user who acts."""
+        return self.member_id or self.user_id
 
     @property
     def actor(self) -> str:

@@ -124,6 +124,19 @@ class Permission(StrEnum):
     SHARE = "share"
 
 
+class GroupRole(StrEnum):
+    """What a member may do in the space of a group; each role may do what those before it may."""
+
+    READ = "read"
+    WRITE = "write"
+    MANAGE = "manage"
+
+    def allows(self, needed: "GroupRole") -> bool:
+        """Whether what needs a role may be done with this one."""
+        order = list(GroupRole)
+        return order.index(self) >= order.index(needed)
+
+
 class LinkState(StrEnum):
     """Whether another user sees a memory, or has yet to accept it."""
 

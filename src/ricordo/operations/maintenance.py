@@ -21,6 +21,7 @@ from ricordo.model.reports import (
     MirrorStatus,
     RoundReport,
 )
+from ricordo.model.vocabulary import GroupRole
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     Confirm,
@@ -79,7 +80,7 @@ def consolidate(*, dry_run: DryRun = False) -> ConsolidationReport:
     """
 
 
-@overview("GET /v1/events list_events")
+@overview("GET /v1/events list_events", in_group=GroupRole.READ)
 def events(
     *,
     thread: OptionalThread = None,
@@ -93,7 +94,7 @@ def events(
     """
 
 
-@overview("GET /v1/counters read_counters")
+@overview("GET /v1/counters read_counters", in_group=GroupRole.READ)
 def counters(*, days: Days = None) -> Counters:
     """How many memories this user has and how often things happened.
 
@@ -101,7 +102,7 @@ def counters(*, days: Days = None) -> Counters:
     """
 
 
-@overview("GET /v1/activity/daily read_daily")
+@overview("GET /v1/activity/daily read_daily", in_group=GroupRole.READ)
 def daily(*, days: DailyDays = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
     """What happened on each of the last days (UTC): every one of them, today last.
 
@@ -118,7 +119,11 @@ def embedding_status() -> EmbeddingStatus:
     """Where the vectors are made, who decided that, and how far it has come."""
 
 
-@embeddings("POST /v1/settings/embeddings/states read_embedding_states", within_categories=True)
+@embeddings(
+    "POST /v1/settings/embeddings/states read_embedding_states",
+    within_categories=True,
+    in_group=GroupRole.READ,
+)
 def embedding_states(ids: Ids) -> tuple[EmbeddingState, ...]:
     """How far the vector of each of these memories has come, in the order of the ids.
 
@@ -242,7 +247,7 @@ def mirror_status() -> MirrorStatus:
     """Whether there is a mirror, how far it is, and what its last problems were."""
 
 
-@transfer()
+@transfer(in_group=GroupRole.MANAGE)
 def export_lines() -> Iterator[str]:
     """Everything of this user's as JSON Lines, from one consistent state.
 
@@ -251,7 +256,7 @@ def export_lines() -> Iterator[str]:
     """
 
 
-@transfer()
+@transfer(in_group=GroupRole.MANAGE)
 def export(path: PathOf) -> int:
     """Write everything of this user's to a JSON Lines file; the number of lines.
 

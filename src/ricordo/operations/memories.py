@@ -11,7 +11,7 @@ from ricordo.model.item import Added, Change, Changes, Item, Lineage
 from ricordo.model.item import Theme as ThemeRecord
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
-from ricordo.model.vocabulary import ContextPolicy
+from ricordo.model.vocabulary import ContextPolicy, GroupRole
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     BeforeTime,
@@ -35,7 +35,9 @@ _DRAFT = Parsed(NewMemory.parse, draft_schema)
 _MERGED = Parsed(NewMemory.parse, Text(limits.MAX_CONTENT_CHARS).schema)
 
 
-@memory("POST /v1/memories add_memory", within_categories=True, creates=True)
+@memory(
+    "POST /v1/memories add_memory", within_categories=True, creates=True, in_group=GroupRole.WRITE
+)
 def add(
     content: Content,
     *,
@@ -66,7 +68,7 @@ def add(
     """
 
 
-@memory("POST /v1/memories/batch add_memories", within_categories=True)
+@memory("POST /v1/memories/batch add_memories", within_categories=True, in_group=GroupRole.WRITE)
 def add_many(
     memories: Annotated[
         Iterable[NewMemory | Mapping[str, Any] | str],
@@ -88,7 +90,9 @@ def add_many(
     """
 
 
-@memory("GET /v1/memories list_memories", name="list", within_categories=True)
+@memory(
+    "GET /v1/memories list_memories", name="list", within_categories=True, in_group=GroupRole.READ
+)
 def list_memories(
     *,
     sort: SortBy = SortColumn.CREATED_AT,
@@ -109,7 +113,7 @@ def list_memories(
     """
 
 
-@memory("POST /v1/memories/get get_memories", within_categories=True)
+@memory("POST /v1/memories/get get_memories", within_categories=True, in_group=GroupRole.READ)
 def get_many(ids: Ids, *, include_deleted: IncludeDeleted = False) -> tuple[Item, ...]:
     """Those of some memories that ``get`` would find, in the order of the ids, each once.
 
@@ -120,7 +124,7 @@ def get_many(ids: Ids, *, include_deleted: IncludeDeleted = False) -> tuple[Item
     """
 
 
-@memory("GET /v1/memories/{id} get_memory", within_categories=True)
+@memory("GET /v1/memories/{id} get_memory", within_categories=True, in_group=GroupRole.READ)
 def get(id: MemoryId, *, include_deleted: IncludeDeleted = False) -> Item:
     """One memory.
 
@@ -129,7 +133,9 @@ def get(id: MemoryId, *, include_deleted: IncludeDeleted = False) -> Item:
     """
 
 
-@memory("GET /v1/memories/{id}/history memory_history", within_categories=True)
+@memory(
+    "GET /v1/memories/{id}/history memory_history", within_categories=True, in_group=GroupRole.READ
+)
 def history(id: MemoryId, *, limit: ChangeLimit = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
     """What happened to a memory, oldest first; also for one that was purged.
 
@@ -138,7 +144,9 @@ def history(id: MemoryId, *, limit: ChangeLimit = limits.DEFAULT_CHANGES) -> tup
     """
 
 
-@memory("GET /v1/memories/{id}/lineage memory_lineage", within_categories=True)
+@memory(
+    "GET /v1/memories/{id}/lineage memory_lineage", within_categories=True, in_group=GroupRole.READ
+)
 def lineage(id: MemoryId) -> Lineage:
     """What took the place of a memory, whose place it took, and what ``undo`` would take back.
 
@@ -150,7 +158,11 @@ def lineage(id: MemoryId) -> Lineage:
     """
 
 
-@change("POST /v1/memories/{id}/archive archive_memory", within_categories=True)
+@change(
+    "POST /v1/memories/{id}/archive archive_memory",
+    within_categories=True,
+    in_group=GroupRole.WRITE,
+)
 def archive(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
     """Put a memory aside: kept, and out of reads unless asked for.
 
@@ -162,7 +174,11 @@ def archive(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expecte
     """
 
 
-@change("POST /v1/memories/{id}/restore restore_memory", within_categories=True)
+@change(
+    "POST /v1/memories/{id}/restore restore_memory",
+    within_categories=True,
+    in_group=GroupRole.WRITE,
+)
 def restore(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
     """Bring back an archived or forgotten memory.
 
@@ -175,7 +191,7 @@ def restore(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expecte
     """
 
 
-@change("POST /v1/memories/{id}/pin pin_memory", within_categories=True)
+@change("POST /v1/memories/{id}/pin pin_memory", within_categories=True, in_group=GroupRole.WRITE)
 def pin(
     id: MemoryId,
     pinned: Annotated[bool, Flag(about="False: take the mark away.")] = True,
@@ -192,7 +208,9 @@ def pin(
     """
 
 
-@change("POST /v1/memories/{id}/verify verify_memory", within_categories=True)
+@change(
+    "POST /v1/memories/{id}/verify verify_memory", within_categories=True, in_group=GroupRole.WRITE
+)
 def verify(id: MemoryId, *, expected_updated_at: Expected = None) -> Item:
     """Note that a memory was found to be still true.
 
@@ -204,7 +222,7 @@ def verify(id: MemoryId, *, expected_updated_at: Expected = None) -> Item:
     """
 
 
-@change("POST /v1/memories/{id}/undo undo_change", within_categories=True)
+@change("POST /v1/memories/{id}/undo undo_change", within_categories=True, in_group=GroupRole.WRITE)
 def undo(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
     """Bring a superseded or merged memory back, or take back the last update of a keyed one.
 
@@ -223,6 +241,7 @@ def undo(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected =
     "DELETE /v1/memories/{id} forget_memory",
     "POST /v1/memories/forget forget_key",
     within_categories=True,
+    in_group=GroupRole.WRITE,
 )
 def forget(
     id: Annotated[
@@ -257,7 +276,12 @@ def forget(
     """
 
 
-@change("POST /v1/memories/merge merge_memories", within_categories=True, creates=True)
+@change(
+    "POST /v1/memories/merge merge_memories",
+    within_categories=True,
+    creates=True,
+    in_group=GroupRole.WRITE,
+)
 def merge(
     ids: Annotated[
         Iterable[int],
@@ -286,7 +310,7 @@ def merge(
     """
 
 
-@change("POST /v1/memories/purge purge_memories", answers="purged")
+@change("POST /v1/memories/purge purge_memories", answers="purged", in_group=GroupRole.MANAGE)
 def purge(*, before_time: BeforeTime = False) -> int:
     """Remove forgotten memories for good whose time has come; how many there were.
 
@@ -294,12 +318,17 @@ def purge(*, before_time: BeforeTime = False) -> int:
     """
 
 
-@feed("GET /v1/themes list_themes", within_categories=True)
+@feed("GET /v1/themes list_themes", within_categories=True, in_group=GroupRole.READ)
 def themes() -> tuple[ThemeRecord, ...]:
     """The headings with the number of active memories under each, most used first."""
 
 
-@feed("PATCH /v1/themes/{theme} describe_theme", within_categories=True, within_project=False)
+@feed(
+    "PATCH /v1/themes/{theme} describe_theme",
+    within_categories=True,
+    within_project=False,
+    in_group=GroupRole.WRITE,
+)
 def describe_theme(
     theme: Annotated[str, Theme(about="The theme, in any spelling.", example="drinks")],
     *,
@@ -334,7 +363,7 @@ def describe_theme(
     """
 
 
-@feed("GET /v1/changes list_changes", within_project=True)
+@feed("GET /v1/changes list_changes", within_project=True, in_group=GroupRole.READ)
 def changes(
     since: Annotated[
         int,
@@ -346,6 +375,11 @@ def changes(
     """What happened after a revision, oldest first."""
 
 
-@feed("GET /v1/revision get_revision", answers="revision", within_project=True)
+@feed(
+    "GET /v1/revision get_revision",
+    answers="revision",
+    within_project=True,
+    in_group=GroupRole.READ,
+)
 def revision() -> int:
     """The position of this user's change feed: one more with each change of a memory."""

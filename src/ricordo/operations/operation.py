@@ -23,7 +23,7 @@ from typing import (
 from ricordo.errors import InvalidValue, UnknownField
 from ricordo.frozen import dataclass, replace
 from ricordo.model.fields import Parameter, by_alias, described_fields
-from ricordo.model.vocabulary import Permission
+from ricordo.model.vocabulary import GroupRole, Permission
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +58,7 @@ class Operation(Generic[P, R]):
         name: str,
         within_categories: bool,
         within_project: bool,
+        in_group: GroupRole | None,
         permission: Permission | None,
         routes: tuple[Route, ...],
         run: Callable[..., R] | None = None,
@@ -68,6 +69,9 @@ class Operation(Generic[P, R]):
         """A scope that is confined to categories may use it, within them."""
         self.within_project = within_project
         """A scope of a project may use it, within that."""
+        self.in_group = in_group
+        """The role that a member needs for it in the space of a group; None where it is about one
+        person, or not done there."""
         self.permission = permission
         """What a key needs for it; None for what concerns one user."""
         self.routes = routes
@@ -271,6 +275,7 @@ class Catalogue:
         name: str | None = None,
         within_categories: bool = False,
         within_project: bool | None = None,
+        in_group: GroupRole | None = None,
         permission: Permission | None = None,
         answers: str | None = None,
         is_lengthy: bool = False,
@@ -295,6 +300,7 @@ class Catalogue:
                 name=called,
                 within_categories=within_categories,
                 within_project=within_categories if within_project is None else within_project,
+                in_group=in_group,
                 permission=permission,
                 routes=tuple(
                     Route(method, path, route_name, self._topic, answers, is_lengthy, creates)

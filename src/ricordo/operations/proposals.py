@@ -9,7 +9,7 @@ from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate
 from ricordo.model.proposal import BlockedSender, Link, Proposal
 from ricordo.model.record import Page
-from ricordo.model.vocabulary import ProposalState
+from ricordo.model.vocabulary import GroupRole, ProposalState
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import MemoryId, PageCursor, PageLimit, Reason
 
@@ -28,7 +28,7 @@ _FIELDS = {
 }
 
 
-@consent("GET /v1/proposals list_proposals", within_project=True)
+@consent("GET /v1/proposals list_proposals", within_project=True, in_group=GroupRole.READ)
 def proposals(
     *,
     state: Annotated[
@@ -48,7 +48,7 @@ def proposals(
     """
 
 
-@consent("POST /v1/proposals/{id}/approve approve", within_project=True)
+@consent("POST /v1/proposals/{id}/approve approve", within_project=True, in_group=GroupRole.WRITE)
 def approve(id: ProposalId, *, reason: Reason = None) -> Added:
     """Store what was proposed, or accept what another user offers; the result.
 
@@ -60,7 +60,7 @@ def approve(id: ProposalId, *, reason: Reason = None) -> Added:
     """
 
 
-@consent("POST /v1/proposals/{id}/reject reject", within_project=True)
+@consent("POST /v1/proposals/{id}/reject reject", within_project=True, in_group=GroupRole.WRITE)
 def reject(id: ProposalId, *, reason: Reason = None) -> Proposal:
     """Turn down what was proposed: it is forgotten, and not proposed again for long; what
     another user offered cannot be offered again.

@@ -34,7 +34,7 @@ from ricordo.model.search import (
     TurnHit,
 )
 from ricordo.model.thread import FormedTurn, Turn
-from ricordo.model.vocabulary import ContextMode
+from ricordo.model.vocabulary import ContextMode, GroupRole
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     Agent,
@@ -76,6 +76,7 @@ _QUERY_FILTERS = {
     "POST /v1/memories/search search_memories",
     "GET /v1/memories/search search_memories_by_address",
     within_categories=True,
+    in_group=GroupRole.READ,
 )
 def search(
     query: Query = "*",
@@ -109,7 +110,11 @@ def search(
     """
 
 
-@memory("GET /v1/memories/{id}/related related_memories", within_categories=True)
+@memory(
+    "GET /v1/memories/{id}/related related_memories",
+    within_categories=True,
+    in_group=GroupRole.READ,
+)
 def related(id: MemoryId, *, limit: ResultLimit = limits.DEFAULT_RESULTS) -> tuple[Related, ...]:
     """The memories that are about the same as one, or about the same people and things, the most
     similar first. ``names`` says whom both mention.
@@ -119,7 +124,7 @@ def related(id: MemoryId, *, limit: ResultLimit = limits.DEFAULT_RESULTS) -> tup
     """
 
 
-@memory("GET /v1/graph read_graph", within_categories=True)
+@memory("GET /v1/graph read_graph", within_categories=True, in_group=GroupRole.READ)
 def relation_graph(
     theme: Annotated[
         str | None, Theme(about="The theme; all of them by default.", example="drinks")
@@ -142,7 +147,7 @@ def relation_graph(
     """
 
 
-@prompt("POST /v1/query query_memories", within_categories=True)
+@prompt("POST /v1/query query_memories", within_categories=True, in_group=GroupRole.READ)
 def query(
     agent: Agent,
     query: Annotated[

@@ -18,7 +18,6 @@ from ricordo.model.search import MemoryHit, Signals
 from ricordo.model.vocabulary import (
     DEFAULT_CONFIDENCE,
     DEFAULT_IMPORTANCE,
-    GLOBAL_OWNER,
     MemoryType,
 )
 from ricordo.recall.accesses import AccessCounter
@@ -137,7 +136,7 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         where, values = prepared(audience, wanted, view.now)
         return SearchedRows(
             ITEMS,
-            owners=[user_id, GLOBAL_OWNER] if audience.sees_global else [user_id],
+            owners=audience.owners,
             reading=_reading(where),
             values=values,
             hides_terms=True,

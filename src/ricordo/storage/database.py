@@ -1,6 +1,7 @@
 """Read and write transactions over either backend; driver errors become ours."""
 
 import contextlib
+import contextvars
 import functools
 import random
 import time
@@ -17,10 +18,12 @@ from ricordo.clock import Clock
 from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.embedding import KnownVectors
+from ricordo.model.group import Acting
 from ricordo.model.job import NewJob
 from ricordo.model.scope import Policy
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import Backend, RaceLost
+from ricordo.storage.groups import check_acting
 from ricordo.storage.jobs import put_job
 from ricordo.storage.sql import Moment, PreparedStatement
 from ricordo.storage.tables import history, links, users
@@ -75,6 +78,12 @@ _stamp_user: Final = PreparedStatement(
 _insert_history: Final = PreparedStatement(sa.insert(history))
 
 
+_member: Final[contextvars.ContextVar[Acting | None]] = contextvars.ContextVar(
+    "ricordo_member", default=None
+)
+"""The member who acts, while an operation on the space of a group runs."""
+
+
 class Step(StrEnum):
     """A step that is measured."""
 
@@ -118,6 +127,7 @@ class WriteTransaction:
         user_id: str,
         others: AbstractSet[str] = frozenset(),
         known: KnownVectors | None = None,
+        member: str | None = None,
     ) -> None:
         self.backend = backend
         self.connection = connection
@@ -130,7 +140,8 @@ class WriteTransaction:
         self.keeps_user = False  # set by writes that leave something without a row of history
         self._new_users: set[str] = set()
         self._ledgers: dict[str, _Ledger] = {}
-        self._acts_for = {user_id}  # as the transaction was begun
+        self._acts_for = {member or user_id}  # as the transaction was begun
+        self._acts_for_all = False
         self._act_for_also(others)
         for locked in sorted({user_id, *others}):
             self._ledger(locked)
@@ -222,8 +233,13 @@ class WriteTransaction:
 
         For the few steps of a user's write that concern users who are not known before.
         """
+        if self._acts_for_all:
+            yield
+            return
         self.backend.act_for_all(self.connection)
+        self._acts_for_all = True
         yield
+        self._acts_for_all = False
         self.backend.act_for_all(self.connection, acting=False)
 
     def flush(self) -> None:
@@ -265,8 +281,9 @@ class WriteTransaction:
 
     def _act_for_also(self, users: Collection[str]) -> None:
         """Let the transaction also touch the rows of these users, to record a change for them."""
-        if not self._acts_for.issuperset(users):
-            self._acts_for.update(users)
+        others = set(users) - {self.user_id}  # a member reaches the space of a group as themselves
+        if not self._acts_for.issuperset(others):
+            self._acts_for.update(others)
             self.backend.act_for(self.connection, self._acts_for)
 
 
@@ -297,14 +314,41 @@ class Database:
 
     @contextlib.contextmanager
     def read(self, user_id: str) -> Iterator[ReadTransaction]:
-        """A consistent view of what one user may see.
+        """A consistent view of what one user may see; see also :meth:`as_member`.
 
         Raises:
             StorageError: the database could not answer.
         """
         with self.our_errors(), self.backend.reading() as connection:
-            self.backend.act_for(connection, [user_id])
+            self._begin(connection, user_id)
             yield ReadTransaction(connection, self.clock())
+
+    @contextlib.contextmanager
+    def as_member(self, acting: Acting | None) -> Iterator[None]:
+        """Let transactions on the space of a group be those of a member, as far as their role goes.
+
+        Each looks up the role when it begins; under row-level security it reaches the space only
+        through the membership. Without it, a transaction on a space is that of the service.
+        """
+        before = _member.set(acting)
+        try:
+            yield
+        finally:
+            _member.reset(before)
+
+    def _begin(self, connection: sa.Connection, user_id: str) -> Acting | None:
+        """Act for a user, or for the member who acts in a space; who that is.
+
+        Raises:
+            GroupNotFound, PermissionMissing: about the member.
+        """
+        acting = _member.get()
+        if acting is None or acting.space != user_id:
+            self.backend.act_for(connection, [user_id])
+            return None
+        self.backend.act_for(connection, [acting.member])
+        check_acting(connection, acting)
+        return acting
 
     @contextlib.contextmanager
     def reading_also(
@@ -348,7 +392,7 @@ class Database:
         """
         with self.our_errors():
             with self.backend.writing(shared=shared) as connection:
-                self.backend.act_for(connection, [user_id])
+                acting = self._begin(connection, user_id)
                 others = _others_concerned(connection, user_id, touching) if touching else set()
                 writing = WriteTransaction(
                     self.backend,
@@ -359,7 +403,10 @@ class Database:
                     user_id,
                     others,
                     known,
+                    None if acting is None else acting.member,
                 )
+                if acting is not None:  # what changes members locks the space, too
+                    check_acting(connection, acting)
                 writing.now = self.clock()  # after the wait for the locks: later than who had them
                 yield writing
                 writing.flush()

@@ -202,6 +202,16 @@ class among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it 
 compiled_as(among, sqlite="{0} IN (SELECT value FROM json_each({1}))", postgresql="{0} = ANY({1})")
 
 
+class joined_texts(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
+    """The texts of a column in one, with commas between them; NULL where there are none."""
+
+    type = sa.Text()
+    inherit_cache = True
+
+
+compiled_as(joined_texts, sqlite="group_concat({0}, ',')", postgresql="string_agg({0}, ',')")
+
+
 class surely_among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
     """A redundant condition that lets PostgreSQL use an index: the value is in a sub-select.
 

@@ -19,6 +19,7 @@ from ricordo.model.vocabulary import (
     ContextPolicy,
     Event,
     EventStatus,
+    GroupRole,
     JobState,
     KeyKind,
     MemoryType,
@@ -256,6 +257,22 @@ blocked_senders: Final = _table(
 )
 """``user_id`` refuses offers from ``sender_id``."""
 
+
+groups: Final = _table(
+    "groups", *_key(Words, "user_id"), *_optional(Words, "title"), *_required(Moment, "created_at")
+)
+"""Groups of users; ``user_id`` is the owner of what they share: ``*`` and the group's name."""
+
+group_members: Final = _table(
+    "group_members",
+    *_key(Words, "user_id", "space_id"),
+    *_required(Words, "role"),
+    *_optional(Words, "added_by"),
+    *_required(Moment, "created_at"),
+    _one_of("role", GroupRole),
+    sa.Index("ix_group_members_space", "space_id", "user_id"),
+)
+"""``user_id`` is a member of the group whose space is ``space_id``."""
 
 ITEM_IDS: Final = "item_ids"
 TURN_IDS: Final = "turn_ids"

@@ -11,6 +11,7 @@ from ricordo.frozen import dataclass
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction
+from ricordo.storage.groups import forget_name
 from ricordo.storage.sql import Moment
 from ricordo.storage.tables import (
     INDEXED,
@@ -19,6 +20,8 @@ from ricordo.storage.tables import (
     checkpoints,
     graph_checkpoints,
     graph_writes,
+    group_members,
+    groups,
     history,
     items,
     link_offers,
@@ -50,7 +53,7 @@ def has_anything(connection: sa.Connection, user_id: str) -> bool:
     What others shared with them does not count.
     """
     acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
-    memory = (items, themes, threads, proposals, summaries)
+    memory = (groups, items, themes, threads, proposals, summaries)
     agent_state = (checkpoints, graph_checkpoints, graph_writes, store_entries)
     own = [sa.exists().where(table.c.user_id == user_id) for table in (*memory, *agent_state)]
     return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
@@ -94,14 +97,20 @@ def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) 
         backend.search.drop_owner(connection, kind, user_id)
     backend.search.compact(connection)
     removed: Counter[str] = Counter()
-    for column in (links.c.owner_id, link_offers.c.owner_id, blocked_senders.c.sender_id):
+    for column in (
+        links.c.owner_id,
+        link_offers.c.owner_id,
+        blocked_senders.c.sender_id,
+        group_members.c.space_id,
+    ):
         shared = connection.execute(sa.delete(column.table).where(column == user_id))
         removed[column.table.name] += shared.rowcount
     for table in OWNED_TABLES:
         own = connection.execute(sa.delete(table).where(table.c.user_id == user_id))
         removed[table.name] += own.rowcount
     mentions = sa.update(history).where(history.c.other_user == user_id).values(other_user=None)
-    removed["mentions"] = connection.execute(mentions).rowcount
+    named = forget_name(connection, user_id)
+    removed["mentions"] = connection.execute(mentions).rowcount + named
     return removed
 
 

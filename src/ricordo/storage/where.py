@@ -16,9 +16,18 @@ import sqlalchemy as sa
 
 from ricordo.frozen import dataclass, replace
 from ricordo.model.filters import ItemFilter
+from ricordo.model.group import is_person
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
-from ricordo.storage.sql import Condition, Moment, PreparedStatement, Words, has_tag, surely_among
-from ricordo.storage.tables import items, links, threads
+from ricordo.storage.sql import (
+    Condition,
+    Moment,
+    PreparedStatement,
+    Words,
+    has_tag,
+    joined_texts,
+    surely_among,
+)
+from ricordo.storage.tables import group_members, items, links, threads
 
 _viewer = sa.bindparam("viewer", type_=Words)
 _own_active = (
@@ -37,6 +46,9 @@ _look_up: Final = PreparedStatement(
     sa.select(
         sa.select(sa.func.count()).select_from(_own_active).scalar_subquery(),
         sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),
+        sa.select(joined_texts(group_members.c.space_id))
+        .where(group_members.c.user_id == _viewer)
+        .scalar_subquery(),
     )
 )
 
@@ -48,6 +60,7 @@ _SHAPING: Final = ("statuses", "types", "sources", "pinned")
 _VALUES: Final = [one.name for one in fields(ItemFilter) if one.name not in _SHAPING]
 
 _REACHED: Final = "reached"
+_SPACE: Final = "space"
 
 _sees_any: Final = PreparedStatement(
     sa.select(
@@ -55,6 +68,7 @@ _sees_any: Final = PreparedStatement(
             (sa.exists().where(items.c.user_id == _viewer), 1),
             (sa.exists().where(items.c.user_id == GLOBAL_OWNER), 1),
             (sa.exists().where(links.c.user_id == _viewer), 1),
+            (sa.exists().where(group_members.c.user_id == _viewer), 1),
             else_=0,
         )
     )
@@ -63,12 +77,13 @@ _sees_any: Final = PreparedStatement(
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Whose memories a read may see: the viewer's own, linked and global ones.
+    """Whose memories a read may see: the viewer's own, linked and global ones, those of groups.
 
     ``viewer`` None is an administrator who reads across users. The flags are looked up once per
-    read: most users have no links, and for them the condition is a plain ``user_id = ?``.
-    ``themes`` are those that a restricted scope may see, None for all. Of the viewer's own
-    memories, those of other projects than ``project`` are left out; None for no such bound.
+    read: most users have no links and are in no group, and for them the condition is a plain
+    ``user_id = ?``. ``themes`` are those that a restricted scope may see, None for all. Of the
+    viewer's own memories and those of groups, those of other projects than ``project`` are left
+    out; None for no such bound. ``spaces`` are the owners of what the viewer's groups share.
     """
 
     viewer: str | None
@@ -79,6 +94,19 @@ class Audience:
 
     def within(self, project: str | None) -> "Audience":
         return self if project is None else replace(self, project=project)
+
+    spaces: Sequence[str] = ()
+
+    @property
+    def sees_others(self) -> bool:
+        """Whether it may see more than the viewer's own memories."""
+        return self.viewer is None or self.has_links or self.sees_global or bool(self.spaces)
+
+    @property
+    def owners(self) -> list[str]:
+        """All of whose memories the viewer sees; not those of users who share single ones."""
+        assert self.viewer is not None
+        return [self.viewer, *self.spaces, *([GLOBAL_OWNER] if self.sees_global else [])]
 
     def owned(self) -> Condition:
         return sa.true() if self.viewer is None else items.c.user_id == self.viewer
@@ -104,12 +132,16 @@ class Audience:
             visible.append(
                 sa.and_(items.c.user_id == GLOBAL_OWNER, items.c.status != Status.DELETED.value)
             )
+        if self.spaces:
+            of_groups = _one_of(items.c.user_id, self.spaces)
+            if self.project is not None:
+                of_groups = sa.and_(of_groups, in_project(items, self.project))
+            visible.append(sa.and_(of_groups, items.c.status != Status.DELETED.value))
         if not self.has_links:
             return sa.or_(*visible)
         # Restrict the owners: otherwise PostgreSQL scans everybody's memories.
         sharers = sa.select(links.c.owner_id).where(links.c.user_id == self.viewer)
-        known = [self.viewer, *([GLOBAL_OWNER] if self.sees_global else [])]
-        named = [sa.select(_literal(name, items.c.user_id)) for name in known]
+        named = [sa.select(_literal(name, items.c.user_id)) for name in self.owners]
         whose = sa.union_all(*named, sharers).scalar_subquery()
         return sa.and_(surely_among(items.c.user_id, whose), sa.or_(*visible))
 
@@ -125,6 +157,7 @@ def prepared(
 ) -> tuple[Condition, Mapping[str, Any]]:
     """The same, with the values apart: the condition is the same object for all filters alike."""
     values: dict[str, Any] = {"viewer": audience.viewer, "now": now}
+    values |= {f"{_SPACE}_{place}": one for place, one in enumerate(audience.spaces)}
     shape: list[tuple[str, int | None]] = []
     themes = None if audience.themes is None else tuple(sorted(audience.themes))
     for name, value in ((_REACHED, themes), *((name, getattr(wanted, name)) for name in _VALUES)):
@@ -135,12 +168,13 @@ def prepared(
             values[name] = _containing(value) if name == "contains" else value
             shape.append((name, None))
     few = (wanted.effective_statuses, wanted.types, wanted.sources, wanted.pinned)
-    return _shaped(audience.has_links, audience.sees_global, few, tuple(shape)), values
+    sees = (audience.has_links, audience.sees_global, len(audience.spaces))
+    return _shaped(sees, few, tuple(shape)), values
 
 
 @lru_cache(maxsize=MOST_SHAPES)
 def _shaped(
-    has_links: bool, sees_global: bool, few: Sequence[Any], shape: Sequence[tuple[str, int | None]]
+    sees: tuple[bool, bool, int], few: Sequence[Any], shape: Sequence[tuple[str, int | None]]
 ) -> Condition:
     given: dict[str, Any] = dict(zip(_SHAPING, few, strict=True))
     for name, count in shape:
@@ -152,7 +186,10 @@ def _shaped(
     viewer: Any = sa.bindparam("viewer", type_=Words)
     now: Any = sa.bindparam("now", type_=Moment)
     reached = given.pop(_REACHED, None)
-    return matching(Audience(viewer, has_links, sees_global, reached), ItemFilter(**given), now)
+    has_links, sees_global, count = sees
+    spaces: Any = [sa.bindparam(f"{_SPACE}_{place}", type_=Words) for place in range(count)]
+    audience = Audience(viewer, has_links, sees_global, reached, spaces=spaces)
+    return matching(audience, ItemFilter(**given), now)
 
 
 def active(now: datetime) -> Condition:
@@ -253,16 +290,21 @@ def audience_of(
     themes: frozenset[str] | None = None,
     project: str | None = None,
 ) -> Audience:
-    """What a user may see: own and linked memories, restricted to ``themes`` (None for all) and of
-    the own ones to a ``project`` and to what has none.
+    """What a user may see: own and linked memories and those of their groups, restricted to
+    ``themes`` (None for all) and, but for linked ones, to a ``project`` and to what has none.
 
     Also global ones, while they have fewer than ``global_until`` active ones of their own.
     """
     given = {"viewer": viewer, "global_until": global_until, "now": now}
-    own_active, has_links = _look_up.run(connection, given)[0]
-    cold = own_active < global_until and viewer != GLOBAL_OWNER
+    own_active, has_links, spaces = _look_up.run(connection, given)[0]
+    cold = own_active < global_until and is_person(viewer)
     return Audience(
-        viewer, has_links=bool(has_links), sees_global=cold, themes=themes, project=project
+        viewer,
+        has_links=bool(has_links),
+        sees_global=cold,
+        themes=themes,
+        project=project,
+        spaces=tuple(sorted(spaces.split(","))) if spaces else (),
     )
 
 
@@ -283,7 +325,7 @@ def in_project_of_thread(table: sa.FromClause, project: Any) -> Condition:
 
 
 def sees_any(connection: sa.Connection, viewer: str) -> bool:
-    """Whether there may be a memory that a user sees, own, linked or global."""
+    """Whether there may be a memory that a user sees, own, linked, global or a group's."""
     return bool(_sees_any.run(connection, {"viewer": viewer})[0][0])
 
 

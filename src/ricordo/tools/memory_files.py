@@ -54,6 +54,7 @@ from ricordo.tools.memory_file_text import (
     size_of,
 )
 from ricordo.user_memory import UserMemory
+from ricordo.user_memory.base import check_of_person
 
 __all__ = ["FileResult", "MemoryFiles"]
 
@@ -77,6 +78,7 @@ class FileMemories:
     """
 
     def __init__(self, user: UserMemory) -> None:
+        check_of_person(user.scope, "a model's memory file")
         self._user = user
         self._scope = user.scope
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from ricordo.errors import InvalidValue, UserNotFound
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.database import Database
-from ricordo.storage.tables import link_offers, links, users
+from ricordo.storage.tables import group_members, link_offers, links, users
 from ricordo.storage.users import has_user
 from ricordo.transfer.rows import TABLE_OF_KIND, end_line, exported_columns, header_line, line_of
 
@@ -73,7 +73,8 @@ def _unwritable(path: Path, error: OSError) -> InvalidValue:
 def _table_lines(
     connection: sa.Connection, kind: str, table: sa.Table, user_id: str
 ) -> Generator[str, None, None]:
-    owner = links.c.owner_id if table is links else table.c.user_id
+    others = {links: links.c.owner_id, group_members: group_members.c.space_id}
+    owner = others.get(table, table.c.user_id)
     shown = [column.label(name) for name, column in exported_columns(table).items()]
     decided = link_offers.c.state == ProposalState.REJECTED.value
     wanted = (

@@ -53,6 +53,8 @@ _GRAPHS: Final = {
 _NOT_MERGED: Final = {
     "summary": "summaries",
     "history": "history rows",
+    "group": "groups",
+    "group_member": "members of groups",
     "link": "links",
     "refused_link": "refused links",
     "blocked_sender": "blocked senders",

@@ -20,6 +20,7 @@ from ricordo.memories.replacement import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment
 from ricordo.model.draft import FIELD_NAMES, NewMemory
+from ricordo.model.group import checked_owner
 from ricordo.model.item import former_values
 from ricordo.model.record import plain
 from ricordo.model.thread import Observer
@@ -27,6 +28,7 @@ from ricordo.model.vocabulary import (
     SAID_KINDS,
     ContextPolicy,
     Event,
+    GroupRole,
     MemoryType,
     ProposalState,
     Source,
@@ -42,6 +44,8 @@ from ricordo.storage.tables import (
     graph_channels,
     graph_checkpoints,
     graph_writes,
+    group_members,
+    groups,
     history,
     items,
     link_offers,
@@ -355,6 +359,10 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("item", "confidence"): _between(0, 100),
     ("item", "importance"): _between(1, 5),
     ("item", "id"): _between(1, limits.MAX_ID),
+    ("user", "user_id"): lambda _, value: checked_owner(checks.reference("user_id", value)),
+    ("group", "title"): _text(limits.MAX_GROUP_TITLE_CHARS),
+    ("group_member", "user_id"): lambda _, value: checks.user_id(value),
+    ("group_member", "role"): _one_of(GroupRole),
     ("theme", "display_name"): _text(limits.MAX_THEME_CHARS),
     ("theme", "description"): _text(limits.MAX_THEME_DESCRIPTION_CHARS),
     ("theme", "context"): _one_of(ContextPolicy),
@@ -388,10 +396,13 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
 # of rows. Older files lack some kinds. Bytes are in base64. Derived values (hashes, folded text)
 # are left out and recomputed. ``jobs``, ``events`` and ``tallies`` belong to one store and are not
 # exported. Links are with the owner of the memory; rejected links and blocked senders with the user
-# who rejected or blocked. Open offers are left out: they can be offered again.
+# who rejected or blocked. Members are with their group, whose user is its space. Open offers are
+# left out: they can be offered again.
 
 TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "user": users,
+    "group": groups,
+    "group_member": group_members,
     "theme": themes,
     "item": items,
     "link": links,
@@ -412,6 +423,9 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "store_entry": store_entries,
 }
 """In an order in which they can be inserted."""
+
+_WHOSE: Final = {"link": "owner_id", "group_member": "space_id"}
+"""The column that names to whom a row belongs, where it is not ``user_id``."""
 
 Row = dict[str, Any]
 
@@ -490,7 +504,7 @@ def read_rows(path: Path) -> Iterator[DraftRow]:
             if user_id in seen:
                 raise ImportFailed(f"{where}: user appears twice")
             seen.add(user_id)
-        owner = checked["owner_id"] if kind == "link" else checked["user_id"]
+        owner = checked[_WHOSE.get(kind, "user_id")]
         if user_id is None or owner != user_id:
             raise ImportFailed(f"{where}: belongs to no user line before it")
         rows, size = rows + 1, size + len(line)

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from ricordo.errors import AccessDenied, Conflict, ImportFailed, InvalidValue
 from ricordo.formation.proposals import PROPOSAL
 from ricordo.formation.schedule import plan_what_ends
-from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY
+from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY, MAX_MEMBERS_PER_GROUP
 from ricordo.memories import sharing
 from ricordo.memories.lifecycle import WENT_WITH
 from ricordo.memories.replacement import MERGED_IDS
+from ricordo.model.group import group_of
 from ricordo.model.item import STORED_FIELDS
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
@@ -27,6 +28,8 @@ from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
 from ricordo.storage.tables import (
     ITEM_IDS,
     TURN_IDS,
+    group_members,
+    groups,
     items,
     proposals,
     turn_pieces,
@@ -48,6 +51,9 @@ _ID_FIELDS: Final = {
     "store_entry": ("item_id",),
 }
 """The fields with ids of memories and proposals, which share one sequence."""
+
+_APART: Final = frozenset({"link", "group", "group_member"})
+"""What is not inserted as the user's own."""
 
 _MOST_PROBLEMS: Final = 20  # that one message names
 _NAMED_BY: Final = {
@@ -110,8 +116,10 @@ def restore_user(
         for row in given.rows("thread_view"):  # of a conversation that looked before
             drop_view(writing, row["thread_id"])
         count = 0
-        for kind in TABLE_OF_KIND:
-            for page in given.pages(kind) if kind != "link" else ():
+        if by_operator:
+            count += _join(writing, given)
+        for kind in (one for one in TABLE_OF_KIND if one not in _APART):
+            for page in given.pages(kind):
                 rows = [_renumbered(kind, row, new_ids, new_turn_ids) for row in page]
                 _insert(writing, kind, [{**row, "user_id": user_id} for row in rows])
                 count += len(rows)
@@ -130,6 +138,17 @@ def restore_user(
         plan_what_ends(writing)  # jobs are not exported
         note_upkeep(writing, tended_since=writing.now)  # upkeep has not run here yet
     return Restored(count + made, len(links) - made)
+
+
+def _join(writing: WriteTransaction, given: UserDraft) -> int:
+    """Restore a group and its members; how many rows. Who else has a file cannot make one."""
+    rows = [{**row, "user_id": writing.user_id} for row in given.rows("group")]
+    members = [{**row, "space_id": writing.user_id} for row in given.rows("group_member")]
+    with writing.acting_for_all():
+        for table, found in ((groups, rows), (group_members, members)):
+            if found:
+                writing.connection.execute(sa.insert(table), found)
+    return len(rows) + len(members)
 
 
 def _ids(given: UserDraft, kind: str) -> set[int]:
@@ -282,6 +301,17 @@ def _links(user: UserDraft) -> Iterator[str]:
         yield f"memory {number} has {links} links; allowed: {MAX_LINKS_PER_MEMORY}"
 
 
+def _groups(user: UserDraft) -> Iterator[str]:
+    found, members = user.count("group"), user.count("group_member")
+    if found != (group_of(user.user_id) is not None):
+        yield f"{found} groups; a space has one, and nobody else"
+    if members and not found:
+        yield "members of no group"
+    if members > MAX_MEMBERS_PER_GROUP:
+        yield f"{members} members; allowed: {MAX_MEMBERS_PER_GROUP}"
+    yield from _repeated(user, "member", "group_member", "user_id")
+
+
 def _refusals(user: UserDraft) -> Iterator[str]:
     yield from _repeated(user, "refused link", "refused_link", "item_id")
     yield from _repeated(user, "blocked sender", "blocked_sender", "sender_id")
@@ -373,8 +403,8 @@ def _states(user: UserDraft) -> Iterator[str]:
 
 
 _CHECKS: Final = (
-    *(_history, _themes, _items, _links, _refusals, _conversations, _formation, _proposals),
-    *(_summary, _compactions, _states),
+    *(_groups, _history, _themes, _items, _links, _refusals, _conversations, _formation),
+    *(_proposals, _summary, _compactions, _states),
 )
 
 

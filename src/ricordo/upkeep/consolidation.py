@@ -12,6 +12,7 @@ from ricordo.formation.conflicts import Judge
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.memories.lifecycle import SYSTEM_ACTED, is_expired
 from ricordo.memories.replacement import absorb
+from ricordo.model.group import is_person
 from ricordo.model.item import Item
 from ricordo.model.job import Report
 from ricordo.model.reports import (
@@ -23,7 +24,7 @@ from ricordo.model.reports import (
     PairAction,
 )
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Event, EventStatus, Status
+from ricordo.model.vocabulary import Event, EventStatus, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
@@ -248,7 +249,7 @@ class Consolidation:
         Raises:
             ModelUnavailable: the model is down; what could be done without it was done.
         """
-        if user_id == GLOBAL_OWNER or not self._daily_pairs:
+        if not is_person(user_id) or not self._daily_pairs:
             return ConsolidationReport(dry_run=dry_run)
         planned = self._plan(user_id, report)
         if dry_run:

@@ -14,10 +14,10 @@ from ricordo.index import rebuild
 from ricordo.memories.lifecycle import SYSTEM_ACTED, soft_delete
 from ricordo.model.activity import UPKEEP_FORGOTTEN, UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel
+from ricordo.model.group import is_person
 from ricordo.model.job import NewJob, Report
 from ricordo.model.reports import RoundReport
 from ricordo.model.vocabulary import (
-    GLOBAL_OWNER,
     ON_PURPOSE,
     Event,
     EventStatus,
@@ -189,7 +189,8 @@ def run_round(
 ) -> RoundReport:
     """Run one user's daily round.
 
-    Global memories are the operator's: none of them is forgotten, changed or observed.
+    What many share (global memories, those of a group) is theirs to change: none of it is
+    forgotten, merged or observed.
 
     Can stop between any two steps and be run again: the last step records in one transaction that
     the round is over, with the jobs it queues.
@@ -197,9 +198,8 @@ def run_round(
     Raises:
         StorageError: the database failed; the round can be run again.
     """
-    is_operators = user_id == GLOBAL_OWNER
     recall.accesses.flush()  # or recent recalls would count as unused
-    forgotten = 0 if is_operators else forget_unused(database, policy, user_id, report)
+    forgotten = forget_unused(database, policy, user_id, report) if is_person(user_id) else 0
     trimmed = trim(database, policy, user_id, report)
     unrelated = prune_relations(database, link_min, user_id, report)
     report(f"{unrelated} relations cut")
@@ -271,7 +271,7 @@ def _event(op: str, status: EventStatus, detail: str) -> dict[str, str]:
 
 def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bool) -> list[NewJob]:
     """The longer jobs that are due for the user."""
-    if writing.user_id == GLOBAL_OWNER:
+    if not is_person(writing.user_id):
         return []
     state = upkeep_state(writing.connection, writing.user_id)
     due: dict[str, datetime] = {}

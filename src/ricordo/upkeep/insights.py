@@ -28,11 +28,12 @@ from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import ItemFilter, Sort, SortColumn
+from ricordo.model.group import is_person
 from ricordo.model.item import Item
 from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
-from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source, Status
+from ricordo.model.vocabulary import EventStatus, MemoryType, Source, Status
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally
@@ -389,7 +390,7 @@ def draw_insights(
 
 def _read_material(database: Database, user_id: str) -> InsightMaterial | str:
     """The material, or why there is none."""
-    if user_id == GLOBAL_OWNER:
+    if not is_person(user_id):
         return OF_EVERYBODY
     with database.read(user_id) as view:
         last = upkeep_state(view.connection, user_id).insights_at

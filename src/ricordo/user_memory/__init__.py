@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ricordo.operations.operation import USER_OPERATIONS
 from ricordo.user_memory.base import implements
 from ricordo.user_memory.conversations import ConversationOperations
+from ricordo.user_memory.groups import GroupOperations
 from ricordo.user_memory.maintenance import MaintenanceOperations
 from ricordo.user_memory.memories import MemoryOperations
 from ricordo.user_memory.proposals import ProposalOperations
@@ -23,6 +24,7 @@ class UserMemory(
     RecallOperations,
     ConversationOperations,
     ProposalOperations,
+    GroupOperations,
     MaintenanceOperations,
 ):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""

@@ -1,15 +1,16 @@
 """What every operation of a user shares: the store's parts, the scope, and its categories."""
 
+import contextlib
 import inspect
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from ricordo.access.policy_file import PolicyFile
-from ricordo.errors import OtherProject, PermissionMissing, ThreadNotFound
+from ricordo.errors import InvalidValue, OtherProject, PermissionMissing, ThreadNotFound
 from ricordo.files.folder import FilesFolder
 from ricordo.frozen import dataclass
 from ricordo.memories.lookup import read_states
@@ -17,6 +18,7 @@ from ricordo.memories.theme_counts import ThemeCounts
 from ricordo.model.activity import bucket_of
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import ItemFilter
+from ricordo.model.group import Acting
 from ricordo.model.item import Change, Item
 from ricordo.model.record import Record
 from ricordo.model.scope import Scope
@@ -63,21 +65,74 @@ def implements(
 
     def implement(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
         def run(self: "UserOperations", given: dict[str, Any]) -> R:
-            found = method(self, **given)
+            if self.scope.member_id is None:
+                found = method(self, **given)
+            else:
+                found = _as_member(self, operation, lambda: method(self, **given))
             return cast("R", _shown(found)) if self.scope.is_confined else found
 
         def check(self: "UserOperations") -> None:
             if not operation.within_categories:
-                check_whole(self.scope, operation.name)
+                check_confined(self.scope, operation.name)
             if not operation.within_project:
                 check_all_projects(self.scope, operation.name)
+            if operation.in_group is None:
+                check_of_person(self.scope, operation.name)
 
         return operation.method(run, check)
 
     return implement
 
 
+def _as_member(self: "UserOperations", operation: Operation[..., R], run: Callable[[], R]) -> R:
+    """What an operation finds in the space of a group, with what the member's role allows."""
+    scope, needed = self.scope, operation.in_group
+    assert scope.member_id is not None and needed is not None
+    acting = Acting(scope.user_id, scope.member_id, needed)
+    with self.database.as_member(acting):
+        found = run()
+    if isinstance(found, Iterator):  # it reads as it is asked
+        return cast("R", _each_as_member(self.database, acting, found))
+    return found
+
+
+def _each_as_member(database: Database, acting: Acting, found: Iterator[Any]) -> Iterator[Any]:
+    ended = object()
+    with contextlib.closing(cast("Any", found)):
+        while True:
+            with database.as_member(acting):
+                one = next(found, ended)
+            if one is ended:
+                return
+            yield one
+
+
+def check_of_person(scope: Scope, what: str) -> None:
+    """Refuse in the space of a group what is about one person.
+
+    Raises:
+        InvalidValue: the scope is of a group.
+    """
+    if scope.group is not None:
+        raise InvalidValue(
+            "group",
+            f"{what} is about one person's memory, and {scope.group!r} is the space of a group:"
+            " name no group",
+        )
+
+
 def check_whole(scope: Scope, what: str) -> None:
+    """Refuse something that is of one person, and cannot be cut along categories.
+
+    Raises:
+        PermissionMissing: the scope is confined.
+        InvalidValue: it is of a group.
+    """
+    check_confined(scope, what)
+    check_of_person(scope, what)
+
+
+def check_confined(scope: Scope, what: str) -> None:
     """Refuse something that cannot be cut along categories.
 
     Raises:

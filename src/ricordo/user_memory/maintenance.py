@@ -24,6 +24,7 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
+from ricordo.model.group import is_person
 from ricordo.model.item import Added, Item
 from ricordo.model.record import Page
 from ricordo.model.reports import (
@@ -34,7 +35,7 @@ from ricordo.model.reports import (
     RoundReport,
 )
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Source, Status
+from ricordo.model.vocabulary import Event, Source, Status
 from ricordo.operations import maintenance as describe
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, effective, test_embedder
@@ -166,7 +167,7 @@ class MaintenanceOperations(UserOperations):
 
     @implements(describe.consolidate)
     def consolidate(self, dry_run: bool) -> ConsolidationReport:
-        if self.scope.user_id == GLOBAL_OWNER:
+        if not is_person(self.scope.user_id):
             raise InvalidValue("user_id", "global memories are not consolidated")
         return self.parts.upkeep.consolidate(self.scope.user_id, dry_run=dry_run)
 
@@ -342,7 +343,7 @@ class MaintenanceOperations(UserOperations):
     @implements(describe.mirror_status)
     def mirror_status(self) -> MirrorStatus:
         folder = self.parts.files
-        if folder is None or self.scope.user_id == GLOBAL_OWNER:
+        if folder is None or not is_person(self.scope.user_id):
             with self.database.read(self.scope.user_id) as view:
                 revision = revision_of(view.connection, self.scope.user_id)
             return MirrorStatus(path=None, on=False, revision=revision)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from ricordo import limits
 from ricordo.errors import InvalidValue, NotOwner, ProposalNotFound
 from ricordo.memories import lookup, sharing
+from ricordo.model.group import is_person
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
-from ricordo.model.vocabulary import GLOBAL_OWNER, ProposalState, SharingRight, Source
+from ricordo.model.vocabulary import ProposalState, SharingRight, Source
 from ricordo.operations import proposals as describe
 from ricordo.storage.database import ReadTransaction, retried
 from ricordo.storage.formation import CURSOR, find_proposal, page_of_proposals
@@ -200,5 +201,5 @@ class ProposalOperations(UserOperations):
         return ProfileUpdate(fields=done, problems=tuple(dict.fromkeys((*before, *after))))
 
     def _check_has_profile(self) -> None:
-        if self.scope.user_id == GLOBAL_OWNER:
+        if not is_person(self.scope.user_id):
             raise InvalidValue("user_id", "global memories have no profile")

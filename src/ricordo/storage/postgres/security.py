@@ -14,7 +14,7 @@ from psycopg import sql
 
 from ricordo.errors import AccessDenied, InvalidValue, RoleNotConfined
 from ricordo.frozen import dataclass
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.vocabulary import GLOBAL_OWNER, GroupRole
 from ricordo.storage.migration import VERSION_TABLE
 from ricordo.storage.sql import driver_of
 from ricordo.storage.tables import (
@@ -23,11 +23,24 @@ from ricordo.storage.tables import (
     OWNED_TABLES,
     Indexed,
     api_keys,
+    checked_pairs,
+    events,
+    group_members,
+    groups,
+    history,
     item_index,
     items,
+    jobs,
+    kept_answers,
     link_offers,
     links,
     metadata,
+    proposals,
+    relations,
+    summaries,
+    tallies,
+    themes,
+    upkeep,
     users,
 )
 
@@ -53,6 +66,36 @@ _LINKED: Final = (
     f"(user_id, id) IN (SELECT owner_id, item_id FROM links WHERE links.user_id = ANY ({ACTING}))"  # noqa: S608
 )
 _GRANTED: Final = f"owner_id = ANY ({ACTING})"
+_SPACES: Final = "ricordo_spaces"
+"""The function that finds the spaces of the groups in which those the transaction acts for have one
+of some roles. The policies of ``group_members`` cannot ask that table themselves."""
+
+
+def _spaces(needed: GroupRole, schema: str = "") -> str:
+    """The spaces in which a role is enough, as an SQL expression that is evaluated once."""
+    roles = ",".join(role.value for role in GroupRole if role.allows(needed))
+    return f"(SELECT {schema}{_SPACES}('{{{roles}}}'))::text[]"
+
+
+SHARED_TABLES: Final = (
+    items,
+    item_index,
+    relations,
+    themes,
+    history,
+    users,
+    proposals,
+    summaries,
+    jobs,
+    events,
+    tallies,
+    upkeep,
+    checked_pairs,
+    kept_answers,
+)
+"""What members read and write in the space of their group. Conversations, states of programs and
+settings belong to users alone."""
+
 _TABLES: Final = [table.name for table in OWNED_TABLES]
 # A role has the rights of every role it is a member of, at least after SET ROLE. Tables are
 # resolved by the search path.
@@ -117,6 +160,12 @@ _POLICIES: Final = """
 _COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
 # What PostgreSQL adds to an expression: brackets, column aliases, text casts, table prefixes.
 _ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
+_SPACES_FUNCTION: Final = """
+    SELECT prosrc, prosecdef, array_to_string(proconfig, ',')
+    FROM pg_proc WHERE proname = %s AND pg_function_is_visible(oid)
+"""
+_OWN_SEARCH_PATH: Final = "search_path=pg_catalog, pg_temp"
+
 _GIVEN: Final = """
     SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name
     WHERE current_setting(name, true) <> ''
@@ -171,8 +220,11 @@ def policies() -> Iterator[RowPolicy]:
             for command in ("SELECT", "DELETE"):
                 rows = f"{_OWN} OR {_GRANTED}"
                 yield RowPolicy(table.name, f"ricordo_either_{command.lower()}", command, rows)
+        elif table is group_members:
+            yield from _of_members()
         else:
             yield RowPolicy(table.name, "ricordo_own", "ALL", _OWN)
+    yield from _in_spaces()
     for command in ("INSERT", "UPDATE"):
         # It takes both to create a link; only the viewer creates or decides an offer.
         rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
@@ -186,12 +238,36 @@ def policies() -> Iterator[RowPolicy]:
     yield RowPolicy(users.name, "ricordo_lent", "SELECT", _GLOBAL)
 
 
-def rows_within_reach(index: sa.Table) -> str:
+def _of_members() -> Iterator[RowPolicy]:
+    """Members see one another. Who manages them changes them, and anybody can leave."""
+    managed = f"space_id = ANY ({_spaces(GroupRole.MANAGE)}) OR {ALL}"
+    shown = f"{_OWN} OR space_id = ANY ({_spaces(GroupRole.READ)})"
+    yield RowPolicy(group_members.name, "ricordo_member_select", "SELECT", shown)
+    yield RowPolicy(group_members.name, "ricordo_member_delete", "DELETE", f"{_OWN} OR {managed}")
+    for command in ("INSERT", "UPDATE"):
+        yield RowPolicy(group_members.name, f"ricordo_member_{command.lower()}", command, managed)
+
+
+def _in_spaces() -> Iterator[RowPolicy]:
+    """Members read what their group shares; with a role that allows it they write it."""
+    for table in (*SHARED_TABLES, groups):
+        shared = f"user_id = ANY ({_spaces(GroupRole.READ)})"
+        yield RowPolicy(table.name, "ricordo_group_select", "SELECT", shared)
+    for table in SHARED_TABLES:
+        shared = f"user_id = ANY ({_spaces(GroupRole.WRITE)})"
+        for command in ("INSERT", "UPDATE", "DELETE"):
+            yield RowPolicy(table.name, f"ricordo_group_{command.lower()}", command, shared)
+
+
+def rows_within_reach(index: sa.Table, schema: str = "") -> str:
     """The rows of a search index that the transaction may find, as SQL.
 
-    Without linked ones: they are few, and read separately.
+    Without linked ones: they are few, and read separately. ``schema`` goes before the names of our
+    functions.
     """
-    return f"{_OWN} OR ({_GLOBAL})" if index is item_index else _OWN
+    if index is not item_index:
+        return _OWN
+    return f"{_OWN} OR ({_GLOBAL}) OR user_id = ANY ({_spaces(GroupRole.READ, schema)})"
 
 
 def secure(connection: sa.Connection) -> None:
@@ -207,6 +283,7 @@ def secure(connection: sa.Connection) -> None:
     )
     for name, table_name in present.all():
         connection.exec_driver_sql(f"DROP POLICY {name} ON {table_name}".replace("%", "%%"))
+    make_spaces_function(connection)
     for table in OWNED_TABLES:
         connection.exec_driver_sql(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY")
     for policy in policies():
@@ -247,7 +324,26 @@ def security_problem(connection: sa.Connection) -> str | None:
     differing = sorted({str(policy[0]) for policy in wanted ^ present})
     if differing:
         return f"the row-level security of {', '.join(differing)} is not that of this ricordo"
+    function = connection.exec_driver_sql(_SPACES_FUNCTION, (_SPACES,)).all()
+    if [tuple(one) for one in function] != [(_spaces_body(connection), True, _OWN_SEARCH_PATH)]:
+        return f"the function {_SPACES} is not that of this ricordo"
     return None
+
+
+def make_spaces_function(connection: sa.Connection) -> None:
+    _make(connection, f"{_SPACES}(roles text[])", _spaces_body(connection), "text[]")
+
+
+def _spaces_body(connection: sa.Connection) -> str:
+    return (
+        "SELECT coalesce(array_agg(space_id), '{}')"  # noqa: S608 - ours
+        f" FROM {_schema(connection)}.{group_members.name}"
+        f" WHERE user_id = ANY ({ACTING}) AND role = ANY (roles)"
+    )
+
+
+def _schema(connection: sa.Connection) -> str:
+    return str(connection.exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one())
 
 
 def _bare(expression: str) -> str:
@@ -297,34 +393,42 @@ def matching_counts(kind: Indexed) -> str:
     return f"ricordo_{kind.name}_counts"
 
 
-SIGNATURES: Final = tuple(
-    signature
-    for kind in INDEXED
-    for signature in (f"{matching_ids(kind)}(tsquery)", f"{matching_counts(kind)}(tsquery[])")
+SIGNATURES: Final = (
+    f"{_SPACES}(text[])",
+    *(
+        signature
+        for kind in INDEXED
+        for signature in (f"{matching_ids(kind)}(tsquery)", f"{matching_counts(kind)}(tsquery[])")
+    ),
 )
 
 
+_NUMBERED: Final = "SETOF bigint"
+
+
 def make_functions(connection: sa.Connection, kind: Indexed) -> None:
-    """Create or replace the functions of an index; grants stay."""
-    schema = connection.exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
-    found = (
-        f"{schema}.{kind.index.name} WHERE lexemes @@ query AND ({rows_within_reach(kind.index)})"
-    )
-    _make(connection, f"{matching_ids(kind)}(query tsquery)", f"SELECT id FROM {found}")  # noqa: S608
+    """Create or replace the functions of an index; grants stay. They ask ``ricordo_spaces``."""
+    make_spaces_function(connection)
+    schema = _schema(connection)
+    reach = rows_within_reach(kind.index, f"{schema}.")
+    found = f"{schema}.{kind.index.name} WHERE lexemes @@ query AND ({reach})"
+    ids = f"SELECT id FROM {found}"  # noqa: S608 - ours
+    _make(connection, f"{matching_ids(kind)}(query tsquery)", ids, _NUMBERED)
     _make(
         connection,
         f"{matching_counts(kind)}(queries tsquery[])",
         f"SELECT (SELECT count(*) FROM {found})"  # noqa: S608
         " FROM unnest(queries) WITH ORDINALITY AS given(query, place) ORDER BY place",
+        _NUMBERED,
     )
 
 
-def _make(connection: sa.Connection, signature: str, body: str) -> None:
+def _make(connection: sa.Connection, signature: str, body: str, returns: str) -> None:
     # Look up names in pg_catalog only: otherwise a role that may create in the tables' schema could
     # plant, say, an "unnest" that runs with the owner's rights.
     connection.execute(
         sa.text(
-            f"CREATE OR REPLACE FUNCTION {signature} RETURNS SETOF bigint"
+            f"CREATE OR REPLACE FUNCTION {signature} RETURNS {returns}"
             f" LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
             f" AS $function${body}$function$".replace(":", r"\:")
         )
