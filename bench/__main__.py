@@ -33,6 +33,7 @@ from bench.corrections import command as corrections
 from bench.peers import command as peers
 from bench.peers import formation as peers_formation
 from bench.report import command as report
+from bench.work import command as work
 from ricordo.errors import RicordoError
 
 
@@ -65,6 +66,7 @@ def main() -> None:
     tokens.register(kinds)
     upkeep_load.register(kinds)
     with_postgres.register(kinds)
+    work.register(kinds)
     writes.register(kinds)
     year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)

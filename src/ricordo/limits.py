@@ -156,6 +156,11 @@ MAX_EXTRACTED_CANDIDATES: Final = 5  # that a model may find in one stretch of a
 MAX_WRITES_PER_TURN: Final = 8  # facts; what the user asked to remember does not count
 MAX_JUDGED_PAIRS: Final = 10  # in one question to the model
 MAX_THREADS_PER_SWEEP: Final = 100
+MAX_WORK_CANDIDATES: Final = 40  # of one portion of a coding agent's session
+MAX_WORK_KNOWN: Final = (
+    500  # the latest memories about work on a project, that new ones are compared with
+)
+MAX_WORK_TURNS: Final = 400  # earlier ones of the session that are looked at with it
 MAX_THREADS_PER_FORMING: Final = 1_000  # of one call that names no thread
 REJECTED_DAYS: Final = 180  # how long what a user turned down is not proposed again
 CORROBORATION_DAYS: Final = 90  # how long a wish waits to be said again

@@ -33,6 +33,7 @@ _COLOURS: Final = {
     Action.ADD.value: "green",
     Action.UPDATE.value: "green",
     Action.REPLACE.value: "green",
+    Action.CLOSE.value: "green",
     Action.PROPOSE.value: "yellow",
     Action.DEFER.value: "yellow",
     Action.REJECT.value: "dim",

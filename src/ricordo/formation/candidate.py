@@ -69,6 +69,8 @@ class Candidate:
     sensitive ``fields`` are what the gate sees in its quote. ``is_hearsay``: somebody else says
     what the user wishes. ``is_change``: it counts only where it ends what a memory says;
     ``is_ending``: it says nothing but that. ``puts_right`` are a wrong value and the right one.
+    ``project_id``: it is about this project, and compared only with what is known of it;
+    ``answers``: what an agent had said before.
     """
 
     content: str
@@ -87,6 +89,9 @@ class Candidate:
     is_change: bool = False
     is_ending: bool = False
     puts_right: tuple[str, str] | None = None
+    tags: tuple[str, ...] = ()
+    project_id: str | None = None
+    answers: str = ""
 
     def is_at(self, start: int, end: int) -> bool:
         return self.passage.is_said_at(self.quote, ((start, end),))

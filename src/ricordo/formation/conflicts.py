@@ -116,6 +116,8 @@ class KnownMemories:
         for item, ranked in zip(found.items, found.ranked, strict=True):
             if group_of(item.user_id) not in (None, group_of(user_id)):
                 continue  # what a group knows is nothing that is known of the user
+            if item.project_id is not None:  # not about the person
+                continue
             similarity = ranked.cosine
             if similarity is None:  # without vectors, the share of words in common
                 similarity = share_of_words(self._database.analyser, content, item.content)
@@ -128,6 +130,7 @@ class KnownMemories:
             where = (
                 (items.c.user_id == user_id)
                 & (items.c.key == key)
+                & items.c.project_id.is_(None)
                 & (items.c.status == Status.ACTIVE.value)
                 & not_expired(view.now)
             )

@@ -79,6 +79,9 @@ _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 _ROLE_PLAY: Final = Rejection(RejectionCode.ROLE_PLAY, "said in a role play")
 _TAKEN_BACK: Final = Rejection(RejectionCode.TAKEN_BACK, "taken back later")
 _NOT_UNDERSTOOD: Final = Rejection(RejectionCode.NOT_UNDERSTOOD, "a request without a statement")
+_REQUEST: Final = pattern("own_words", "request", re.IGNORECASE)
+_STANDING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
+_NOT_OF_A_PERSON: Final = Rejection(RejectionCode.NOT_KEPT, "about work, and not lasting")
 _ATTACK: Final = Rejection(RejectionCode.ADDRESSES_THE_MODEL, "a request in injected text")
 
 SUBJECT: Final = "User"
@@ -276,7 +279,37 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         gone = dropped(kept)
         kept = [one for one in kept if not any(one is other for other in gone)]
         refused += [rejected(one.content, reason) for one in gone]
-    return Found(kept, refused, told, material)
+    if segment.project_id is None:
+        return Found(kept, refused, told, material)
+    work, problems = about_work(segment, read_turns, kept)
+    return Found(work, refused + problems, (), material)
+
+
+def about_work(
+    segment: Segment, read_turns: Sequence[Passage], kept: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Decision]]:
+    """What a conversation about a project tells of the work, and of what it tells else the rest.
+
+    Standing instructions are conventions of the project.
+    """
+    from ricordo.formation.work import DONE, OF_WORK, as_convention, read_work
+
+    project_id = segment.project_id
+    before = divided(segment.session)
+    turns = [*segment.session, *segment.new]
+    work, refused = read_work(turns, segment.new[0].position, [*before, *read_turns])
+    found = [replace(one, project_id=project_id) for one in work]
+    problems = [rejected(content, reason) for content, reason in refused]
+    for one in kept:
+        if any(_overlap(one, other) for other in found if other.kind != DONE):
+            problems.append(rejected(one.content, _REPEATED))
+        elif one.type in _STANDING or (one.is_explicit and _REQUEST.search(one.passage.text)):
+            found.append(replace(as_convention(one), project_id=project_id))
+        elif one.kind in OF_WORK:
+            problems.append(rejected(one.content, _NOT_OF_A_PERSON))
+        else:
+            found.append(one)
+    return sorted(found, key=lambda one: one.passage.position), problems
 
 
 def _agreed(

@@ -235,6 +235,11 @@ def without_fenced(text: str) -> str:
     return "\n".join(_left(text, [(Reason.RECALLED, fence_cuts)]))
 
 
+def without_blocks(text: str) -> str:
+    """What an agent writes, without code and blocks that a program put in."""
+    return "\n".join(_left(text, _CUTTERS[:_FOUND_IN_WHOLE]))
+
+
 def _left(content: str, cutters: Iterable[tuple[Reason, Cutter]]) -> list[str]:
     view = plain_view(content)
     found, _ = _cut(view.text, cutters)

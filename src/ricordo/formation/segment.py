@@ -11,7 +11,7 @@ from ricordo.frozen import dataclass, field, replace
 from ricordo.model.reports import Decision
 from ricordo.model.thread import Turn
 from ricordo.storage.database import Database
-from ricordo.storage.formation import speakers_in, state_of, turns_between
+from ricordo.storage.formation import project_of, speakers_in, state_of, turns_between
 
 _TURNS_AT_ONCE: Final = 40
 _EARLIER_TURNS: Final = 4
@@ -23,7 +23,8 @@ _CALL_FRAME_CHARS: Final = 20  # around a tool call
 class Segment:
     """New turns, and a few earlier ones as context.
 
-    ``speakers`` are the names of all who spoke as the user in this conversation.
+    ``speakers`` are the names of all who spoke as the user in this conversation. In one about a
+    project, ``session`` are all turns before the new ones, up to a limit.
     """
 
     thread_id: str
@@ -31,6 +32,8 @@ class Segment:
     earlier: Sequence[Turn]
     new: Sequence[Turn]
     speakers: frozenset[str]
+    project_id: str | None = None
+    session: Sequence[Turn] = ()
 
     @property
     def reached(self) -> int:
@@ -81,6 +84,12 @@ def next_segment(
             formed + _TURNS_AT_ONCE,
         )
         speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
+        project_id = project_of(view.connection, user_id, thread_id)
+        session = []
+        if project_id is not None and formed:
+            first = max(1, formed - limits.MAX_WORK_TURNS + 1)
+            session = turns_between(view.connection, user_id, thread_id, first, formed)
+    session = [replace(turn, content=both_ends(turn.content)) for turn in session]
     turns = [replace(turn, content=both_ends(turn.content)) for turn in turns]
     most = limits.MAX_TRANSCRIPT_CHARS
     room = read_chars or most - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
@@ -91,7 +100,7 @@ def next_segment(
     room = left if read_chars is None else min(left, read_chars // 2)
     before = [turn for turn in turns if turn.position <= formed]
     earlier = _fitting(reversed(before), room, least=0)[::-1]
-    return Segment(thread_id, formed, earlier, new, speakers)
+    return Segment(thread_id, formed, earlier, new, speakers, project_id, session)
 
 
 def _fitting(turns: Iterable[Turn], room: int, least: int) -> list[Turn]:

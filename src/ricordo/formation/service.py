@@ -106,6 +106,8 @@ def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
         source=source_of(candidate),
         source_context=candidate.quote[: limits.MAX_SOURCE_CONTEXT_CHARS],
         thread_id=thread_id,
+        tags=candidate.tags or None,
+        project_id=candidate.project_id,
         agent_id=None if passage.observed_by is None else passage.observed_by.agent,
         message_id=passage.message_id,
         actor_id=passage.actor,
@@ -150,6 +152,8 @@ class DecisionWriter:
             turn, is_explicit = candidate.passage.turn_id, candidate.is_explicit
             if left > 0 and _is_said_again(resolution, resolutions[place + 1 :]):
                 decisions.append(self._note_said(writing, thread_id, resolution))
+            elif resolution.action is Action.CLOSE:
+                decisions.append(_close(writing, resolution))
             elif resolution.action not in WRITING_ACTIONS:
                 decisions.append(decision_of(resolution))
             elif _exceeds_access(resolution):
@@ -224,6 +228,14 @@ class DecisionWriter:
         needed = consent.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
+
+
+def _close(writing: WriteTransaction, resolution: Resolution) -> Decision:
+    """End what was open, by nothing else."""
+    at = min(resolution.candidate.passage.at, writing.now)
+    over = [item.id for item in resolution.targets]
+    replacement.end(writing, Scope(writing.user_id), over, at, resolution.reason)
+    return decision_of(resolution)
 
 
 def _as_it_stands(writing: WriteTransaction, resolution: Resolution) -> Resolution:
@@ -376,8 +388,10 @@ class Formation:
         for _ in range(_ATTEMPTS):
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)
-            resolutions = self._resolver.resolve(user_id, found.candidates, answered)
+            told = [one for one in found.candidates if one.project_id is None]
+            resolutions = self._resolver.resolve(user_id, told, answered)
             resolutions = with_memories_of(user_id, resolutions, ended.memories)
+            resolutions = self._with_work(user_id, segment, found, resolutions)
             over = {**ended.turns, **self._earlier.answers_to(user_id, resolutions)}
             writing = [one.candidate for one in resolutions if one.action in WRITING_ACTIONS]
             proposed = consent.touched_fields  # what needs consent is not written
@@ -391,6 +405,20 @@ class Formation:
                 self.recall.accesses.note(user_id, repeated, self.database.clock())
                 return decisions
         raise StorageBusy(f"the memories of user {user_id!r} change all the time; try again")
+
+    def _with_work(
+        self, user_id: str, segment: Segment, found: Found, told: Sequence[Resolution]
+    ) -> list[Resolution]:
+        """With what is about the project, in the order in which it was said."""
+        work = [one for one in found.candidates if one.project_id is not None]
+        if not work or segment.project_id is None:
+            return list(told)
+        from ricordo.formation.work_known import known_of_project, resolve_work
+
+        with self.database.read(user_id) as view:
+            known = known_of_project(view, user_id, segment.project_id)
+        both = [*told, *resolve_work(work, known)]
+        return sorted(both, key=lambda one: one.candidate.passage.position)
 
     @retried
     def _write(

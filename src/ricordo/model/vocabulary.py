@@ -204,12 +204,16 @@ class ProposalState(StrEnum):
 
 
 class Action(StrEnum):
-    """What formation decided about one statement."""
+    """What formation decided about one statement.
+
+    ``close`` ends memories without a new one: what was open is done.
+    """
 
     ADD = "add"
     UPDATE = "update"
     REPLACE = "replace"
     UNLINK = "unlink"
+    CLOSE = "close"
     IGNORE = "ignore"
     REJECT = "reject"
     PROPOSE = "propose"

@@ -117,6 +117,15 @@ def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> Formati
     return FormationState(*rows[0]) if rows else None
 
 
+def project_of(connection: sa.Connection, user_id: str, thread_id: str) -> str | None:
+    """The project of a conversation; None for none."""
+    wanted = sa.select(threads.c.project_id).where(
+        threads.c.user_id == user_id, threads.c.thread_id == thread_id
+    )
+    found: str | None = connection.execute(wanted).scalar_one_or_none()
+    return found
+
+
 def unformed_threads(
     connection: sa.Connection,
     user_id: str,

@@ -42,6 +42,7 @@ _DECIDED: Final = {
     Action.UPDATE: "updated",
     Action.REPLACE: "replaced",
     Action.UNLINK: "unlinked",
+    Action.CLOSE: "closed",
     Action.IGNORE: "ignored",
     Action.REJECT: "rejected",
     Action.PROPOSE: "proposed",
