@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import shutil
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,9 @@ PLACES: Mapping[str, str] = {
 }
 """Where each agent keeps its things, from the home folder."""
 
+RECORDED_IN = "/home/ana/shop"
+PROJECT = "github.com/acme/shop"
+
 PROMPTS = (
     "The check fails. Fix it: discounts are rounded up, because the customer must never pay more.",
     "From now on totals are shown without cents.",
@@ -40,14 +42,29 @@ CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_created INTEG
 
 
 def lay_out(agent: str, home: Path) -> Path:
-    """Put the agent's session files into a home folder; the folder they are in."""
+    """Put the agent's session files into a home folder; the folder they are in.
+
+    The recorded sessions were held in ``/home/ana/shop``; here it is the folder ``shop`` of that
+    home, a repository with a remote.
+    """
+    shop = home / "shop"
+    (shop / ".git").mkdir(parents=True, exist_ok=True)
+    (shop / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (shop / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = git@github.com:acme/shop.git\n', encoding="utf-8"
+    )
     place = home / PLACES[agent]
-    if agent == "opencode":
-        place.mkdir(parents=True)
-        records = [json.loads(line) for line in _lines(TRANSCRIPTS[agent] / "opencode.jsonl")]
-        write_opencode(place / "opencode.db", records)
-    else:
-        shutil.copytree(TRANSCRIPTS[agent], place, dirs_exist_ok=True)
+    for path in TRANSCRIPTS[agent].rglob("*"):
+        if not path.is_file():
+            continue
+        content = path.read_text(encoding="utf-8").replace(RECORDED_IN, str(shop))
+        copy = place / path.relative_to(TRANSCRIPTS[agent])
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if agent == "opencode":
+            records = [json.loads(line) for line in content.splitlines()]
+            write_opencode(copy.with_suffix(".db"), records)
+        else:
+            copy.write_text(content, encoding="utf-8")
     return place
 
 
@@ -65,7 +82,3 @@ def write_opencode(path: Path, records: list[dict[str, Any]]) -> None:
             connection.execute(
                 f"INSERT INTO {record[table]} ({', '.join(columns)}) VALUES ({marks})", values
             )
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()

@@ -85,7 +85,7 @@ def test_recorded_sessions_are_read_as_they_went(agent: str, tmp_path: Path) -> 
     assert answers[0] == "I run the check first."
     assert "We also decided: totals are shown without cents." in answers
     assert {one.session_id for one in entries} == {session.session_id}
-    assert {one.cwd for one in entries} == {"/home/ana/shop"} == {session.folder}
+    assert {one.cwd for one in entries} == {str(tmp_path / "shop")} == {session.folder}
     assert all(one.at is not None for one in entries)
     whole = json.dumps([one.content for one in entries])
     for injected in ("BRIEF-ONE", "PROMPT-ONE", "system-reminder", "Left out.", "AGENTS.md"):
@@ -101,7 +101,7 @@ def test_a_recorded_failure_and_its_repair_are_told_by_the_calls(
     assert (failed.command, failed.exit_code) == ("sh check.sh", 1)
     assert failed.output.startswith("Traceback (most recent call last):")
     assert (failed.error or "").endswith("total(999, 50) is 500, not 499")
-    assert ("/home/ana/shop/price.py",) in [call.files for call in calls]
+    assert (str(tmp_path / "shop" / "price.py"),) in [call.files for call in calls]
     passed = [call for call in calls if call.command == "sh check.sh" and not call.error]
     assert [(call.exit_code, call.output) for call in passed] == [(0, "1 passed")]
 

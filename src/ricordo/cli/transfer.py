@@ -23,10 +23,18 @@ from ricordo.cli.options import (
 )
 from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
 from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
-from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
+from ricordo.errors import (
+    EmbeddingError,
+    ImportFailed,
+    InvalidInput,
+    InvalidValue,
+    RicordoError,
+)
+from ricordo.frozen import replace
 from ricordo.operations import maintenance as describe
 
 if TYPE_CHECKING:
+    from ricordo.coding_agents.rules import AgentSettings
     from ricordo.model.reports import (
         HomeReport,
         ImportReport,
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
         MirrorReport,
         MirrorStatus,
     )
+    from ricordo.user_memory import UserMemory
 
 _OF_ALL_USERS: Final = ("auto", "ricordo")
 """Formats of files that have several users."""
@@ -60,20 +69,48 @@ def export(
     answer(owner.as_json, done, lambda _: f"Wrote {count} lines: {path}")
 
 
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Of a coding agent: only sessions that went on since then."),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Of a coding agent: count what there is, and write nothing."),
+]
+
+
 def import_file(
     *,
     given: Given = options_of(describe.import_file),
+    since: Since = None,
+    dry_run: DryRun = False,
     all_users: AllUsers = False,
     owner: Owner,
 ) -> None:
-    """Bring in a ricordo export, or what another system exported.
+    """Bring in a ricordo export, what another system exported, or sessions of a coding agent.
 
     Formats: auto, ricordo, mem0, chatgpt, claude, keyvalue, markdown. The whole file is checked
     before anything is written. The same file again changes nothing. The vectors of what it
     brings are made before it ends; with --all-users that is left to the service or a worker.
 
+    Coding agents: claude-code, codex, gemini-cli, opencode. Their name alone finds all sessions
+    on this disk; with --format NAME it is a folder like theirs, or one file. Each session is a
+    conversation of its project, as if it had been captured live: nothing is recorded twice, and an
+    import that was interrupted goes on when it is run again. What CLAUDE.md, AGENTS.md and
+    GEMINI.md of these projects say becomes memories, until they say something else.
+
     Example: ricordo import conversations.json --format chatgpt
+
+    Example: ricordo import claude-code --since 2026-01-01
     """
+    agent, place = _agent_of(given["path"], given.get("format", "auto"))
+    if agent is not None:
+        if all_users or given.get("consented"):
+            raise InvalidValue("format", f"{agent} takes neither --all-users nor --consented")
+        _import_sessions(agent, place, since, owner, dry_run=dry_run)
+        return
+    if since is not None or dry_run:
+        raise InvalidValue("format", "--since and --dry-run are for coding agents only")
     if all_users and given.pop("format", "auto") not in _OF_ALL_USERS:
         raise InvalidValue("format", "--all-users takes a ricordo export only")
     if all_users and given.pop("consented", False):
@@ -83,15 +120,78 @@ def import_file(
         with progress_bar("Importing", wanted=wanted) as progress, open_store(owner) as store:
             report = store.import_file(**given, progress=progress)
     else:
-        with open_user(owner) as user:
+        with open_store(owner) as store:
             with progress_bar("Importing", wanted=wanted) as progress:
-                report = user.import_file(**given, progress=progress)
-            with (
-                progress_bar("Making vectors", wanted=wanted) as progress,
-                contextlib.suppress(EmbeddingError, InvalidInput),  # a job tries again
-            ):
-                user.fill_embeddings(progress=progress)
+                report = owner.memory_in(store).import_file(**given, progress=progress)
+            _make_vectors(replace(owner, project="").memory_in(store), wanted=wanted)
     answer(owner.as_json, report, _summary)
+
+
+def _agent_of(path: str, format_name: str) -> tuple[str | None, Path | None]:
+    """The coding agent that is meant, and where its sessions are; None: where it keeps them."""
+    from ricordo.coding_agents.transcripts.readers import READABLE
+
+    if format_name in READABLE:
+        return format_name, None if path == format_name else Path(path).expanduser()
+    return (path, None) if path in READABLE and format_name == "auto" else (None, None)
+
+
+def _import_sessions(
+    agent: str, place: Path | None, since: str | None, owner: Owner, *, dry_run: bool
+) -> None:
+    from ricordo.coding_agents.imports import SessionImport
+    from ricordo.coding_agents.rules import read_settings as read_agent_settings
+    from ricordo.coding_agents.transcripts.readers import place_of, sessions_at
+    from ricordo.model.checks import parse_moment
+    from ricordo.wiring import read_settings
+
+    if owner.of_everyone:
+        raise InvalidValue("format", f"sessions of {agent} are somebody's: --global takes none")
+    earliest = None if since is None else parse_moment("since", since)
+    home = read_settings(os.environ, owner.settings()).home.expanduser()
+    settings = read_agent_settings(home)
+    owner = _capturing(owner, settings)
+    users_home = Path.home()
+    looked_in = place or place_of(agent, os.environ, users_home)
+    found = sessions_at(agent, looked_in)
+    if not found:
+        raise ImportFailed(f"{looked_in}: no session of {agent} is there")
+    chosen = [one for one in found if earliest is None or one.updated_at >= earliest]
+    wanted, only = not owner.as_json, owner.project or None
+    with open_user(replace(owner, project="")) as user:
+        importing = SessionImport(user, home, settings, only=only, dry_run=dry_run)
+        with progress_bar("Importing", wanted=wanted) as progress:
+            importing.take(chosen, progress)
+        if place is None:
+            importing.take_users_file(agent, users_home)
+        if not dry_run:
+            _make_vectors(user, wanted=wanted)
+    answer(owner.as_json, importing.report(agent), _counted if dry_run else _told_sessions)
+
+
+def _capturing(owner: Owner, settings: "AgentSettings") -> Owner:
+    """Whose memory and which store, as live capture chooses them, unless an option says so."""
+    named = os.environ.get("RICORDO_USER") or DEFAULT_USER
+    user = settings.user if settings.user and owner.user == named else owner.user
+    store = owner.db or os.environ.get("RICORDO_URL") or settings.url
+    return replace(owner, user=user, db=store)
+
+
+def _make_vectors(user: "UserMemory", *, wanted: bool) -> None:
+    with (
+        progress_bar("Making vectors", wanted=wanted) as progress,
+        contextlib.suppress(EmbeddingError, InvalidInput),  # a job tries again
+    ):
+        user.fill_embeddings(progress=progress)
+
+
+def _told_sessions(report: "ImportReport") -> str:
+    formed = " Memories are formed by the service, or by: ricordo jobs run" if report.turns else ""
+    return f"{_summary(report)}{formed}"
+
+
+def _counted(report: "ImportReport") -> str:
+    return f"{_summary(report)} Nothing was written."
 
 
 def _summary(report: "ImportReport") -> str:

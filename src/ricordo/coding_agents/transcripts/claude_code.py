@@ -66,11 +66,15 @@ class _Begun(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-def sessions(environ: Mapping[str, str], home: Path) -> Iterator[Session]:
-    """The sessions on this disk, those of subagents left out."""
+def place(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the program keeps its things."""
     given = environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(given) if given else home / ".claude"
-    for path in folder.glob("projects/*/*.jsonl"):
+    return Path(given) if given else home / ".claude"
+
+
+def sessions(at: Path) -> Iterator[Session]:
+    """The sessions in that folder, or of one file; those of subagents left out."""
+    for path in [at] if at.is_file() else at.glob("projects/*/*.jsonl"):
         found = updated(path)
         record = next((one for one in head(path) if text(one.get("cwd"))), {})
         if found is None or not record or record.get("isSidechain") is True:

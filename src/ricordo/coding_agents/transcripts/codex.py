@@ -6,6 +6,7 @@ which those of commands and of patches tell how a call ended.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,24 +64,28 @@ class _Reading:
         self.begun: dict[str, _Begun] = {}
 
 
-def sessions(environ: Mapping[str, str], home: Path) -> Iterator[Session]:
-    """The sessions on this disk, those of subagents left out."""
+def place(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the program keeps its things."""
     given = environ.get("CODEX_HOME")
-    folder = Path(given) if given else home / ".codex"
-    for pattern in ("sessions/**/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"):
-        for path in folder.glob(pattern):
-            found, first = updated(path), next(head(path), {})
-            begun = object_or_empty(first.get("payload"))
-            is_subagents = isinstance(begun.get("source"), dict)
-            if found is None or first.get("type") != "session_meta" or is_subagents:
-                continue
-            yield Session(
-                agent=NAME,
-                session_id=stored_id(text(begun.get("id")) or path.stem),
-                path=path,
-                folder=text(begun.get("cwd")) or None,
-                updated_at=found,
-            )
+    return Path(given) if given else home / ".codex"
+
+
+def sessions(at: Path) -> Iterator[Session]:
+    """The sessions in that folder, or of one file; those of subagents left out."""
+    kept = ("sessions/**/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl")
+    for path in [at] if at.is_file() else chain.from_iterable(map(at.glob, kept)):
+        found, first = updated(path), next(head(path), {})
+        begun = object_or_empty(first.get("payload"))
+        is_subagents = isinstance(begun.get("source"), dict)
+        if found is None or first.get("type") != "session_meta" or is_subagents:
+            continue
+        yield Session(
+            agent=NAME,
+            session_id=stored_id(text(begun.get("id")) or path.stem),
+            path=path,
+            folder=text(begun.get("cwd")) or None,
+            updated_at=found,
+        )
 
 
 def read(path: Path, after: Position | None = None) -> Iterator[Entry]:

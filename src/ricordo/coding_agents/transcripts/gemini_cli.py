@@ -41,11 +41,15 @@ _EXIT_LINE: Final = re.compile(r"\nExit Code: (-?[0-9]{1,9})(?=\n|\Z)")
 _ENDED: Final = ("success", "error", "cancelled")
 
 
-def sessions(environ: Mapping[str, str], home: Path) -> Iterator[Session]:
-    """The sessions on this disk, those of subagents left out."""
+def place(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the program keeps its things."""
     given = environ.get("GEMINI_CLI_HOME")
-    folder = (Path(given) if given else home) / ".gemini"
-    for path in (*folder.glob("tmp/*/chats/session-*.jsonl"), *folder.glob("tmp/*/chats/*.json")):
+    return (Path(given) if given else home) / ".gemini"
+
+
+def sessions(at: Path) -> Iterator[Session]:
+    """The sessions in that folder, or of one file; those of subagents left out."""
+    for path in [at] if at.is_file() else at.glob("tmp/*/chats/session-*.json*"):
         found, first = updated(path), _first(path)
         if found is None or first.get("kind", "main") != "main" or "sessionId" not in first:
             continue
@@ -64,8 +68,11 @@ def read(path: Path, after: Position | None = None) -> Iterator[Entry]:
         yield from _read_whole(path, after)
         return
     session_id, folder = _session_of(path, _first(path)), _folder(path)
+    given: set[str] = set()
     for line in lines(path, after.offset if after else 0):
-        entries = list(_entries(line.value, session_id, folder))
+        found = _entries(line.value, session_id, folder)
+        entries = [entry for entry in found if entry.id not in given]
+        given.update(entry.id for entry in entries)
         yield from placed(entries, line.start, line.end)
 
 

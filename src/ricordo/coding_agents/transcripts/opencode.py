@@ -29,9 +29,15 @@ _LISTED: Final = (
 )
 
 
-def sessions(environ: Mapping[str, str], home: Path) -> Iterator[Session]:
-    """The sessions on this disk, those of subagents left out."""
-    path = database_path(environ, home)
+def data_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the program keeps its things."""
+    given = environ.get("XDG_DATA_HOME")
+    return (Path(given) if given else home / ".local" / "share") / "opencode"
+
+
+def sessions(place: Path) -> Iterator[Session]:
+    """The sessions in that folder, or of one file; those of subagents left out."""
+    path = place / "opencode.db" if place.is_dir() else place
     if not path.is_file():
         return
     with contextlib.suppress(OSError), _opened(path) as connection:
@@ -49,10 +55,9 @@ def sessions(environ: Mapping[str, str], home: Path) -> Iterator[Session]:
 
 def database_path(environ: Mapping[str, str], home: Path) -> Path:
     """Where the sessions are, unless the environment names another folder or file."""
-    given = environ.get("XDG_DATA_HOME")
-    folder = (Path(given) if given else home / ".local" / "share") / "opencode"
     named = environ.get("OPENCODE_DB")
-    return folder / named if named and named != ":memory:" else folder / "opencode.db"
+    file = named if named and named != ":memory:" else "opencode.db"
+    return data_folder(environ, home) / file
 
 
 def read(path: Path, session_id: str, after: Position | None = None) -> Iterator[Entry]:
@@ -78,6 +83,8 @@ def read(path: Path, session_id: str, after: Position | None = None) -> Iterator
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
     address = f"file:{quote(str(path))}?mode=ro"
     try:
         with contextlib.closing(

@@ -9,7 +9,13 @@ from ricordo.coding_agents.transcripts import claude_code, codex, gemini_cli, op
 from ricordo.coding_agents.transcripts.session_files import Session
 from ricordo.errors import InvalidValue
 
-_LISTINGS: Final[Mapping[str, Callable[[Mapping[str, str], Path], Iterator[Session]]]] = {
+_PLACES: Final[Mapping[str, Callable[[Mapping[str, str], Path], Path]]] = {
+    claude_code.NAME: claude_code.place,
+    codex.NAME: codex.place,
+    gemini_cli.NAME: gemini_cli.place,
+    opencode.NAME: opencode.database_path,
+}
+_LISTINGS: Final[Mapping[str, Callable[[Path], Iterator[Session]]]] = {
     claude_code.NAME: claude_code.sessions,
     codex.NAME: codex.sessions,
     gemini_cli.NAME: gemini_cli.sessions,
@@ -26,10 +32,24 @@ READABLE: Final = tuple(_LISTINGS)
 
 def sessions(agent: str, environ: Mapping[str, str], home: Path) -> list[Session]:
     """All sessions of an agent on this disk, the newest first. Raises InvalidValue."""
+    return sessions_at(agent, place_of(agent, environ, home))
+
+
+def place_of(agent: str, environ: Mapping[str, str], home: Path) -> Path:
+    """The folder or file that an agent keeps its sessions in. Raises InvalidValue."""
+    found = _PLACES.get(agent)
+    if found is None:
+        raise _unknown(agent)
+    return found(environ, home)
+
+
+def sessions_at(agent: str, path: Path) -> list[Session]:
+    """Those in a folder like the agent's own, or in one file, the newest first. Raises
+    InvalidValue."""
     listing = _LISTINGS.get(agent)
     if listing is None:
-        raise InvalidValue("agent", f"{agent!r} is not one of: {', '.join(READABLE)}")
-    return sorted(listing(environ, home), key=lambda one: one.updated_at, reverse=True)
+        raise _unknown(agent)
+    return sorted(listing(path), key=lambda one: one.updated_at, reverse=True)
 
 
 def read(agent: str, path: Path, session_id: str, after: Position | None = None) -> Iterator[Entry]:
@@ -45,5 +65,9 @@ def read(agent: str, path: Path, session_id: str, after: Position | None = None)
         return opencode.read(path, session_id, after)
     reader = _OF_FILES.get(agent)
     if reader is None:
-        raise InvalidValue("agent", f"{agent!r} is not one of: {', '.join(READABLE)}")
+        raise _unknown(agent)
     return reader(path, after)
+
+
+def _unknown(agent: str) -> InvalidValue:
+    return InvalidValue("agent", f"{agent!r} is not one of: {', '.join(READABLE)}")
