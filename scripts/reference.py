@@ -24,6 +24,7 @@ from ricordo import errors, limits
 from ricordo.cli.app import assemble, topics
 from ricordo.cli.commands import Group
 from ricordo.cli.errors import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
+from ricordo.coding_agents import rules
 from ricordo.model import filters
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
@@ -284,7 +285,27 @@ def settings_page() -> str:
         table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
         "Two more variables are for the command line only: `RICORDO_USER` is the user where"
         " `--user` is not given, and `RICORDO_DEBUG=1` shows tracebacks and log messages.",
+        "## Coding agents",
+        "What hooks of [coding agents](../howto/coding-agents.md) capture and show says the file"
+        " `agents.toml` in the home folder. `ricordo agents install` writes it where there is"
+        " none, naming them all. A file that names anything else is refused: nothing is captured"
+        " until it is put right.",
+        table(["Name", "Default", "Meaning"], _agent_settings()),
     )
+
+
+def _agent_settings() -> list[list[str]]:
+    defaults = rules.AgentSettings()
+    return [
+        [f"`{name} =`", _of_agents(getattr(defaults, name)), about]
+        for name, about in rules.SETTINGS.items()
+    ]
+
+
+def _of_agents(default: object) -> str:
+    if default is None:
+        return ""
+    return f"`{json.dumps(list(default) if isinstance(default, tuple) else default)}`"
 
 
 def _as_typed(default: object) -> str:

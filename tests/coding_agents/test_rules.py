@@ -14,6 +14,7 @@ from ricordo.coding_agents.rules import (
     turn,
 )
 from ricordo.errors import FilesUnavailable, InvalidValue, UnknownField
+from tests.docs.markdown import blocks, pages
 
 
 def call(*files: str, command: str | None = None, name: str = "Read") -> Entry:
@@ -35,11 +36,13 @@ def test_every_setting_is_described_and_has_a_default(tmp_path: Path) -> None:
 
 
 def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
-    (tmp_path / "agents.toml").write_text(
-        'user = "ana"\ntools = false\nbrief_tokens = 300\nignore = ["*.csv"]\n'
-    )
+    page = next(one for one in pages() if one.name == "coding-agents.md")
+    (shown,) = (one.text for one in blocks(page) if one.language == "text")
+    (tmp_path / "agents.toml").write_text(f"{shown}\nbrief_tokens = 300\n")
     found = read_settings(tmp_path)
-    assert found == AgentSettings(user="ana", tools=False, brief_tokens=300, ignore=("*.csv",))
+    assert found == AgentSettings(
+        user="ana", tools=False, brief_tokens=300, ignore=(".env", "*.csv")
+    )
 
 
 @pytest.mark.parametrize(

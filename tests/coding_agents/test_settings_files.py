@@ -11,6 +11,7 @@ from ricordo.coding_agents.settings_files import (
     Installed,
     Setting,
     SettingsFile,
+    by_place,
     installing,
     read_record,
     removing,
@@ -261,8 +262,8 @@ def test_the_record_is_written_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{ "hooks" :{}}')
     known = put(json_file(path))
-    write_record(tmp_path / "home", {known.path: known})
-    assert read_record(tmp_path / "home") == {known.path: known}
+    write_record(tmp_path / "home", by_place([known]))
+    assert read_record(tmp_path / "home") == by_place([known])
     assert read_record(tmp_path / "other") == {}
     (tmp_path / "home" / "installed.json").write_text("{")
     with pytest.raises(FilesUnavailable, match="damaged"):

@@ -63,6 +63,13 @@ HELD = {
         ("docs/howto/deploy.md", "# /etc/systemd/system/ricordo-worker.service"),
         ("docs/howto/deploy.md", "systemctl enable"),
     ],
+    "tests/coding_agents/test_installation.py::test_what_is_put_in_is_taken_back_to_the_byte": [
+        ("docs/howto/coding-agents.md", "pip install"),
+        ("docs/howto/coding-agents.md", "ricordo agents status"),
+    ],
+    "tests/coding_agents/test_rules.py::test_settings_are_read_from_the_file": [
+        ("docs/howto/coding-agents.md", "user = ")
+    ],
     "tests/docs/test_held_blocks.py::test_nginx": [("docs/howto/deploy.md", "# /etc/nginx")],
     "tests/docs/test_held_blocks.py::test_caddy": [("docs/howto/deploy.md", "# /etc/caddy")],
     "tests/docs/test_held_blocks.py::test_benches": [

@@ -37,6 +37,7 @@ ABOUT_THE_STORE = (
     "celery",
     "completion",
     "serve",
+    "agents",
 )
 """Commands that belong to no user, and take none."""
 

@@ -36,6 +36,7 @@ INSIDE_OTHERS = {  # what a command does that has the options of another operati
 }
 WITHOUT_A_METHOD = {
     "": ["chat", "completion", "doctor", "init", "mcp", "migrate", "serve", "version", "worker"],
+    "agents": ["drain", "install", "mcp", "off", "on", "status", "uninstall"],
     "backup": ["check", "restore"],  # functions of the package: no store is open
     "bench": ["answers", "formation", "recall", "speed"],
     "celery": ["beat", "status", "worker"],
@@ -46,6 +47,12 @@ WITHOUT_A_METHOD = {
 }
 WITHOUT_OPTIONS = {
     "tools list": {"--db", "--home"},  # the same everywhere
+    "agents drain": {"--db"},  # the store is the one that agents.toml names
+    "agents mcp": {"--json"},
+    "agents off": {"--db"},
+    "agents on": {"--db"},
+    "agents status": {"--db"},
+    "agents uninstall": {"--db"},
     "bench recall": {"--db", "--home"},
     "bench answers": {"--db", "--home"},
     "bench formation": {"--db", "--home"},

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from ricordo.cli import (
+    agents,
     bench,
     chat,
     checkpoints,
@@ -140,6 +141,21 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         ),
         "export": transfer.export,
         "import": transfer.import_file,
+    },
+    "Coding agents": {
+        "agents": Group(
+            "Let coding agents remember: install hooks, see how they stand, turn projects off.",
+            {
+                "status": agents.status,
+                "install": agents.install,
+                "uninstall": agents.uninstall,
+                "off": agents.off,
+                "on": agents.on,
+                "drain": agents.drain,
+                "mcp": agents.mcp,
+            },
+            default="status",
+        )
     },
     "Tools of agents": {
         "tools": Group(

@@ -176,3 +176,73 @@ class ChatHelp(TypedDict):
     """What a line of a chat can be."""
 
     help: list[str]
+
+
+class ChangedSettings(TypedDict):
+    """A settings file of a coding agent: whether it is created, changed, removed or left alone."""
+
+    path: str
+    change: str
+
+
+class AgentInstallation(TypedDict):
+    """What an installation for a coding agent, or its removal, changes.
+
+    ``done`` is false where it was only shown. ``kept`` are entries of somebody else that stand
+    where ours would. ``afterwards`` is what is left to do.
+    """
+
+    agent: str
+    done: bool
+    files: list[ChangedSettings]
+    diff: str
+    kept: list[str]
+    afterwards: list[str]
+
+
+class AgentFile(TypedDict):
+    """A settings file that entries were put into, and whether they are still there."""
+
+    path: str
+    in_place: bool
+
+
+class AgentState(TypedDict):
+    """How a coding agent stands: where its program is, whether its hooks answer, what came last."""
+
+    agent: str
+    program: str | None
+    files: list[AgentFile]
+    hook_answers: bool | None
+    last_event: str | None
+    last_event_at: str | None
+
+
+class AgentStates(TypedDict):
+    """How all coding agents stand, the process behind their hooks, and this folder's project.
+
+    ``waiting`` events are not stored yet; ``failed`` ones could not be read.
+    """
+
+    agents: list[AgentState]
+    pid: int | None
+    version: str | None
+    waiting: int
+    failed: int
+    project: str
+    on: bool
+
+
+class ProjectTurned(TypedDict):
+    """A project that coding agents capture, or do not, and whether that is new."""
+
+    project: str
+    on: bool
+    changed: bool
+
+
+class EventsStored(TypedDict):
+    """How many events of coding agents are stored now, and how many still wait."""
+
+    stored: int
+    waiting: int

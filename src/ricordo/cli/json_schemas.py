@@ -139,6 +139,13 @@ _UNUSUAL: Final[Mapping[str, JsonAnswer]] = {
     ),
     "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
     "purge": _one(json_answers.Purged),
+    "agents install": _one(json_answers.AgentInstallation),
+    "agents uninstall": _one(json_answers.AgentInstallation),
+    "agents status": _one(json_answers.AgentStates),
+    "agents off": _one(json_answers.ProjectTurned),
+    "agents on": _one(json_answers.ProjectTurned),
+    "agents drain": _one(json_answers.EventsStored),
+    "agents mcp": JsonAnswer({}, instead="It speaks the Model Context Protocol, as `mcp` does."),
     "unlink": _one(json_answers.Unlinked),
     "groups list": JsonAnswer(
         {"": tuple[Membership, ...], "with `--all-users`": tuple[Group, ...]}

@@ -57,8 +57,11 @@ _LOCAL_PEERCRED: Final = 0x001  # of macOS
 class Resident:
     """Everything of the process but its beginning and its end."""
 
-    def __init__(self, home: Path, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, home: Path, idle_seconds: float = IDLE_SECONDS, *, run_jobs: bool = True
+    ) -> None:
         self.home = home
+        self._run_jobs = run_jobs
         self.folder = home / FOLDER
         self.idle_seconds = idle_seconds
         self.ingest = Ingest(home)
@@ -80,7 +83,7 @@ class Resident:
         """The store, opened when it is first needed. Raises RicordoError."""
         with self._opening:
             if self._memory is None:
-                self._memory = open_store(self.home, run_jobs=True)
+                self._memory = open_store(self.home, run_jobs=self._run_jobs)
             return self._memory
 
     def close(self) -> None:
@@ -421,6 +424,27 @@ def answers(folder: Path, seconds: float = 1.0) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError):
         return ricordo_hook.ask(str(folder), {"v": ricordo_hook.VERSION, "do": "ping"}, seconds)
     return None
+
+
+def drain_here(home: Path, seconds: float) -> int:
+    """Have what is in the spool stored, by the resident or, without one, in this process; how many
+    events still wait.
+
+    Raises:
+        RicordoError: the store cannot be opened.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        request = {"v": ricordo_hook.VERSION, "do": "drain", "seconds": seconds}
+        answer = ricordo_hook.ask(str(home / FOLDER), request, seconds + 5)
+        if answer.get("ok"):
+            return int(answer["waiting"])
+    one = Resident(home, run_jobs=False)
+    try:
+        one.memory()
+        one.work_off()
+    finally:
+        one.close()
+    return len(one.ingest.spool.waiting())
 
 
 def main(arguments: list[str] | None = None) -> None:

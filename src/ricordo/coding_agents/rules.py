@@ -94,6 +94,46 @@ def read_settings(home: Path) -> AgentSettings:
     return AgentSettings(**{**given, **lists})
 
 
+def name_settings(home: Path, **given: str) -> bool:
+    """Write the file where there is none, naming all settings, and put texts into it; whether that
+    changed anything.
+
+    Raises:
+        UnknownField, InvalidValue: the file is not as it should be; it stays as it is.
+        FilesUnavailable: it cannot be written.
+    """
+    path = home / SETTINGS_FILE
+    before = _text(path)
+    if before is not None:
+        read_settings(home)
+    text = _all_settings() if before is None else before
+    for name, value in given.items():
+        line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        named = re.compile(rf"^#? ?{name}[ \t]*=.*$", re.MULTILINE)
+        found = named.search(text)
+        start, end = found.span() if found else (0, 0)
+        text = f"{text[:start]}{line}{'' if found else chr(10)}{text[end:]}"
+    try:
+        if any(tomllib.loads(text).get(name) != value for name, value in given.items()):
+            raise InvalidValue(str(path), f"write {', '.join(given)} into it by hand")
+    except tomllib.TOMLDecodeError as problem:
+        raise InvalidValue(str(path), f"is not TOML: {problem}") from None
+    if text == before:
+        return False
+    make_folder(home)
+    replace_file(path, text.encode())
+    return True
+
+
+def _all_settings() -> str:
+    lines = ["# What ricordo captures of coding agents, and shows them.", ""]
+    for name, about in SETTINGS.items():
+        default = getattr(AgentSettings(), name)
+        shown = json.dumps(list(default) if isinstance(default, tuple) else default)
+        lines += [f"# {about}", f'# {name} = ""' if default is None else f"{name} = {shown}", ""]
+    return "\n".join(lines)
+
+
 def _check(field: str, kind: Any, value: Any) -> None:
     if kind is bool:
         fits, allowed = isinstance(value, bool), "true or false"

@@ -14,7 +14,7 @@ import re
 import secrets
 import tomllib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -53,6 +53,7 @@ class SettingsFile:
     form: Form
     settings: tuple[Setting, ...] = ()
     content: str = ""
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,14 @@ class Change:
     def is_none(self) -> bool:
         return self.before == self.after
 
+    @property
+    def kind(self) -> str:
+        if self.is_none:
+            return "unchanged"
+        if self.before is None:
+            return "created"
+        return "removed" if self.after is None else "changed"
+
     def diff(self) -> str:
         """The change as ``diff -u`` shows it."""
         old, new = (_shown(one) for one in (self.before, self.after))
@@ -80,12 +89,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What was put into one file. ``before`` is what was there, where taking out does not give it.
+    """What was put into one file, for all projects or for that of a ``root``.
 
-    ``made`` are the objects and lists that were made for our entries, ``folders`` the folders.
+    ``before`` is what was there, where taking out does not give it. ``made`` are the objects and
+    lists that were made for our entries, ``folders`` the folders. ``command`` is what a file that
+    is all ours runs.
     """
 
     agent: str
+    root: str = ""
     path: str
     form: Form
     settings: tuple[Setting, ...]
@@ -94,12 +106,15 @@ class Installed:
     before: bytes | None = None
     made: tuple[tuple[str, ...], ...] = ()
     folders: tuple[str, ...] = field(default=())
+    command: tuple[str, ...] = ()
 
 
 # -- what changes
 
 
-def installing(file: SettingsFile, known: Installed | None, agent: str) -> tuple[Change, Installed]:
+def installing(
+    file: SettingsFile, known: Installed | None, agent: str, root: str = ""
+) -> tuple[Change, Installed]:
     """The change that puts our entries into a file; none where they are there.
 
     Raises:
@@ -114,7 +129,8 @@ def installing(file: SettingsFile, known: Installed | None, agent: str) -> tuple
     after = _with_settings(file, wanted, base)
     if known is not None and before == after:
         return Change(file.path, before, after, kept), known
-    return Change(file.path, before, after, kept), _record(file, agent, wanted, base, after)
+    record = replace(_record(file, agent, wanted, base, after), root=root)
+    return Change(file.path, before, after, kept), record
 
 
 def removing(known: Installed) -> Change:
@@ -127,6 +143,20 @@ def removing(known: Installed) -> Change:
     path = Path(known.path)
     before = _read(path)
     return Change(path, before, _taken_back(known, before))
+
+
+def is_in_place(known: Installed) -> bool:
+    """Whether what was put into a file is still there; False where it cannot be read."""
+    path = Path(known.path)
+    try:
+        content = _read(path)
+        if content is None:
+            return False
+        if known.form == "text":
+            return _digest(content) == known.after
+        return _is_there(SettingsFile(path, known.form, known.settings), content)
+    except (InvalidInput, FilesUnavailable):
+        return False
 
 
 def _taken_back(known: Installed, current: bytes | None) -> bytes | None:
@@ -251,6 +281,7 @@ def _record(
         created=base is None,
         made=tuple(sorted(made)),
         folders=tuple(map(str, _missing_folders(file.path))),
+        command=file.command,
     )
     if base is None:
         return record
@@ -462,8 +493,16 @@ def _digest(content: bytes) -> str:
 # -- the record
 
 
-def read_record(folder: Path) -> dict[str, Installed]:
-    """What was put into which file, by the file's path.
+Records = Mapping[tuple[str, str], Installed]
+"""By the root that they are for, and the path of the file."""
+
+
+def by_place(known: Iterable[Installed]) -> dict[tuple[str, str], Installed]:
+    return {(one.root, one.path): one for one in known}
+
+
+def read_record(folder: Path) -> Records:
+    """What was put into which file.
 
     Raises:
         FilesUnavailable: the record cannot be read.
@@ -473,14 +512,14 @@ def read_record(folder: Path) -> dict[str, Installed]:
     if content is None:
         return {}
     try:
-        return {one["path"]: _parsed_record(one) for one in json.loads(content)["files"]}
+        return by_place(map(_parsed_record, json.loads(content)["files"]))
     except (ValueError, KeyError, TypeError) as problem:
         raise FilesUnavailable(f"{path}: is damaged ({problem}); move it away") from None
 
 
-def write_record(folder: Path, files: Mapping[str, Installed]) -> None:
+def write_record(folder: Path, files: Records) -> None:
     """Raises FilesUnavailable."""
-    rows = [_row(files[path]) for path in sorted(files)]
+    rows = [_row(files[place]) for place in sorted(files)]
     make_folder(folder)
     text = json.dumps({"version": 1, "files": rows}, ensure_ascii=False, indent=1)
     replace_file(folder / _RECORD, text.encode())
@@ -489,6 +528,7 @@ def write_record(folder: Path, files: Mapping[str, Installed]) -> None:
 def _row(known: Installed) -> dict[str, Any]:
     return {
         "agent": known.agent,
+        "root": known.root,
         "path": known.path,
         "form": known.form,
         "settings": [[list(one.path), one.value, one.in_list] for one in known.settings],
@@ -497,6 +537,7 @@ def _row(known: Installed) -> dict[str, Any]:
         "before": None if known.before is None else b64encode(known.before).decode(),
         "made": [list(path) for path in known.made],
         "folders": list(known.folders),
+        "command": list(known.command),
     }
 
 
@@ -504,6 +545,7 @@ def _parsed_record(row: Mapping[str, Any]) -> Installed:
     before = row["before"]
     return Installed(
         agent=row["agent"],
+        root=row["root"],
         path=row["path"],
         form=row["form"],
         settings=tuple(
@@ -514,4 +556,5 @@ def _parsed_record(row: Mapping[str, Any]) -> Installed:
         before=None if before is None else b64decode(before),
         made=tuple(tuple(path) for path in row["made"]),
         folders=tuple(row["folders"]),
+        command=tuple(row["command"]),
     )
