@@ -283,8 +283,9 @@ def settings_page() -> str:
         " What is given in the call wins over the environment, which wins over the default."
         " An unknown name in a call is refused; an empty environment variable counts as not set.",
         table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
-        "Two more variables are for the command line only: `RICORDO_USER` is the user where"
-        " `--user` is not given, and `RICORDO_DEBUG=1` shows tracebacks and log messages.",
+        "More variables are for the command line only: `RICORDO_USER` is the user where"
+        " `--user` is not given, `RICORDO_GROUP` the group where `--group` is not, and"
+        " `RICORDO_DEBUG=1` shows tracebacks and log messages.",
         "## Coding agents",
         "What hooks of [coding agents](../howto/coding-agents.md) capture and show says the file"
         " `agents.toml` in the home folder. `ricordo agents install` writes it where there is"
@@ -452,9 +453,10 @@ def http_page() -> str:
         "What `ricordo serve` answers. [How to use it](../howto/http.md); the service has the same"
         " with every field, example and answer at `/docs` and in `/openapi.json`.",
         "*Query* parameters stand after `?`; *body* is a JSON object with these fields; in **bold**"
-        " what must be given. Routes about one user also take the headers `X-Ricordo-User` and"
-        " `X-Ricordo-Agent`, and those that write an `Idempotency-Key`. Refusals and failures are"
-        " problem details with [a status of 400 or more](../howto/errors.md#what-to-do).",
+        " what must be given. Routes about one user also take the headers `X-Ricordo-User`,"
+        " `X-Ricordo-Agent` and `X-Ricordo-Group`, and those that write an `Idempotency-Key`."
+        " Refusals and failures are problem details with"
+        " [a status of 400 or more](../howto/errors.md#what-to-do).",
         *tables,
     )
 

@@ -126,7 +126,7 @@ class Memory:
     @_implements(describe.users)
     def users(self, limit: int, after: str) -> tuple[str, ...]:
         with self.database.read_all() as view:
-            return tuple(list_users(view.connection, after, limit))
+            return tuple(list_users(view.connection, after, limit, with_groups=False))
 
     @_implements(describe.list_memories)
     def list(
@@ -345,7 +345,12 @@ class Memory:
         self.close()
 
     def _all_users(self) -> Iterator[str]:
+        """Everybody who has anything stored, groups included."""
         last = ""
-        while page := self.users(limit=limits.MAX_PAGE_ITEMS, after=last):
+        while True:
+            with self.database.read_all() as view:
+                page = list_users(view.connection, last, limits.MAX_PAGE_ITEMS)
+            if not page:
+                return
             yield from page
             last = page[-1]

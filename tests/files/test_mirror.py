@@ -63,7 +63,7 @@ def test_there_is_no_mirror_without_a_folder(memory: Memory, store: Memory) -> N
     with pytest.raises(FilesUnavailable, match="no folder for files"):
         ana.sync_mirror()
     assert (ana.mirror_status().path, ana.mirror_status().on) == (None, False)
-    with pytest.raises(InvalidValue, match="global memories have no files"):
+    with pytest.raises(InvalidValue, match="global memories and groups have no files"):
         store.global_memories().sync_mirror()
     assert store.global_memories().mirror_status().path is None
     with pytest.raises(InvalidValue, match="allow_deletes"):

@@ -243,7 +243,7 @@ def test_folders_tell_whose_they_are(tmp_path: Path) -> None:
     found = [files.user_id for files in folder.mirrored()]
     assert sorted(found) == sorted(["me", "ana", "Ana B/..", "con", "日本"])
     assert found[0] == "me"
-    with pytest.raises(InvalidValue, match="global memories have no files"):
+    with pytest.raises(InvalidValue, match="global memories and groups have no files"):
         folder.of("*")
     with pytest.raises(InvalidValue, match="reserved"):
         FilesFolder(tmp_path, GLOBAL_OWNER)

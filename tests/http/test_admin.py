@@ -21,9 +21,16 @@ CHANGES = "manage"
 BOTH = {READS, CHANGES}
 BODIES = {
     "create_key": {"name": "another"},
+    "create_group": {"group": "another"},
+    "set_member_of_group": {"role": "read"},
     "add_global_memory": {"content": "The office is closed on Mondays"},
 }
-PARTS = {"{user:path}": "nobody", "{id}": "99999"}
+PARTS = {
+    "{user:path}": "nobody",
+    "{member:path}": "nobody",
+    "{group}": "nothing",
+    "{id}": "99999",
+}
 
 
 def admin_routes() -> list[APIRoute]:

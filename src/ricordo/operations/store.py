@@ -57,7 +57,8 @@ def users(
         ),
     ] = "",
 ) -> tuple[str, ...]:
-    """Who has anything stored, in order; ``after`` is the last one of the page before."""
+    """Who has anything stored, in order; ``after`` is the last one of the page before. Groups are
+    listed apart."""
 
 
 @store("DELETE /v1/admin/users/{user_id:path} erase_user", permission=Permission.MANAGE)

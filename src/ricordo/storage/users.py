@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.frozen import dataclass
+from ricordo.model.group import space_of
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction
@@ -59,8 +60,13 @@ def has_anything(connection: sa.Connection, user_id: str) -> bool:
     return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
 
 
-def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:
+def list_users(
+    connection: sa.Connection, after: str, limit: int, *, with_groups: bool = True
+) -> list[str]:
+    """Users after the given one, in order; with or without the spaces of groups."""
     wanted = sa.select(users.c.user_id).where(users.c.user_id > after).order_by(users.c.user_id)
+    if not with_groups:
+        wanted = wanted.where(users.c.user_id.not_like(f"{space_of('_')}%"))
     return list(connection.execute(wanted.limit(limit)).scalars())
 
 

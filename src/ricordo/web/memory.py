@@ -25,6 +25,7 @@ from ricordo.http.problems import status_of
 from ricordo.memories.lifecycle import is_expired
 from ricordo.model import checks
 from ricordo.model.checks import format_moment
+from ricordo.model.group import group_of
 from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.observability.logs import note_error
@@ -167,6 +168,7 @@ def _about(page: PageRequest, item: Item) -> dict[str, Any]:
     return {
         "own": own,
         "is_global": item.user_id == GLOBAL_OWNER,
+        "group": None if own else group_of(item.user_id),
         "expired": expired,
         "life": lifetime(item, now),
         "source": SOURCES[item.source],

@@ -15,6 +15,8 @@ from starlette.responses import HTMLResponse, Response
 
 from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
+from ricordo.model.group import group_of
+from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.text.pieces import clean_cut
 from ricordo.version import __version__
 from ricordo.web.sessions import PATH
@@ -105,6 +107,7 @@ def environment() -> Environment:
         words=lambda name: name.replace("_", " "),
         listed=listed,
         isolated=isolated,
+        from_whom=_from_whom,
     )
     templates.globals.update(
         static=lambda name: static_file(name).address, version=__version__, address=address
@@ -147,6 +150,14 @@ def listed(tag: str) -> str:
 def isolated(text: str) -> str:
     """A text that runs in its own direction, where there can be no element around it."""
     return text if text.isascii() else f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+
+
+def _from_whom(owner_id: str) -> str:
+    """Whose a memory is that is not one's own."""
+    group = group_of(owner_id)
+    if group is not None:
+        return f"from group {group}"
+    return "from the service" if owner_id == GLOBAL_OWNER else f"shared by {isolated(owner_id)}"
 
 
 def _count(number: int) -> str:

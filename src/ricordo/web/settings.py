@@ -15,6 +15,7 @@ from ricordo.frozen import dataclass
 from ricordo.http.problems import status_of
 from ricordo.http.routing import lengthy
 from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange, EmbeddingStatus, EmbeddingTest
+from ricordo.model.group import GroupMember, Membership
 from ricordo.providers.embedding_choice import LOCAL, NONE, PRESETS, PROVIDERS
 from ricordo.web.forms import Posted, whole_number
 from ricordo.web.page_request import Page, PageRequest
@@ -315,6 +316,13 @@ def _plan_or_apply(
     return _show(page, plan=plan)
 
 
+def _groups(page: PageRequest) -> list[tuple[Membership, tuple[GroupMember, ...]]]:
+    """The groups of the user with their members; an agent's key does not see who they are."""
+    if not page.memory.scope.is_the_users:
+        return []
+    return [(one, page.memory.members(one.group)) for one in page.memory.groups()]
+
+
 def _show(
     page: PageRequest,
     *,
@@ -334,6 +342,7 @@ def _show(
         "typed": typed or EmbeddingForm(provider=present.provider),
         "answer": answer,
         "plan": plan,
+        "groups": _groups(page),
         "session_hours": page.store.settings.page_session_hours,
     }
     return page.render("settings.html", status=status, **values)

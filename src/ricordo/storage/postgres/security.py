@@ -164,6 +164,10 @@ _SPACES_FUNCTION: Final = """
     SELECT prosrc, prosecdef, array_to_string(proconfig, ',')
     FROM pg_proc WHERE proname = %s AND pg_function_is_visible(oid)
 """
+_PLACE_OF_MEMBERS: Final = """
+    SELECT quote_ident(nspname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE pg_class.oid = 'group_members'::regclass
+"""
 _OWN_SEARCH_PATH: Final = "search_path=pg_catalog, pg_temp"
 
 _GIVEN: Final = """
@@ -337,7 +341,7 @@ def make_spaces_function(connection: sa.Connection) -> None:
 def _spaces_body(connection: sa.Connection) -> str:
     return (
         "SELECT coalesce(array_agg(space_id), '{}')"  # noqa: S608 - ours
-        f" FROM {_schema(connection)}.{group_members.name}"
+        f" FROM {connection.exec_driver_sql(_PLACE_OF_MEMBERS).scalar_one()}.{group_members.name}"
         f" WHERE user_id = ANY ({ACTING}) AND role = ANY (roles)"
     )
 
