@@ -1,12 +1,13 @@
 #!/bin/sh
 # The programs that the tests start for themselves, from the system's packages: the message brokers
-# Redis and RabbitMQ, and Chromium, in which the web page is tested and its screenshots are made.
+# Redis and RabbitMQ, and Chromium, in which the web page is tested and its screenshots are made; and
+# from npm, into .cache/agents, the coding agents of requirements/agents.txt.
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
 # named by RICORDO_TEST_BROWSER.
 #
 # sh scripts/services.sh browser    only Chromium, which is all that `make screenshots` needs
 # sh scripts/services.sh fast       Chromium and Redis, for `make test`
-# sh scripts/services.sh all        RabbitMQ, too, for `make test-all`
+# sh scripts/services.sh all        RabbitMQ and the coding agents, too, for `make test-all`
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 
@@ -23,21 +24,45 @@ has_browser() {
     return 1
 }
 
+# The coding agents, of exactly these versions; npm comes with Node.
+install_agents() {
+    pinned=requirements/agents.txt
+    folder=.cache/agents
+    cmp -s "$pinned" "$folder/installed" && return
+    echo "setup: installing coding agents into $folder" >&2
+    mkdir -p "$folder"
+    # shellcheck disable=SC2046 # one word for each package
+    npm install --prefix "$folder" --no-save --no-audit --no-fund --ignore-scripts --loglevel error \
+        $(cat "$pinned") >&2
+    # These two put their program in place themselves; no other script of a package is run.
+    (cd "$folder/node_modules/@anthropic-ai/claude-code" && node install.cjs >&2)
+    (cd "$folder/node_modules/opencode-ai" && node postinstall.mjs >&2)
+    cp "$pinned" "$folder/installed"
+}
+
 missing=""
 kind=${1:-all}
 case $kind in fast | all) command -v redis-server >/dev/null || missing="$missing redis-server" ;; esac
-case $kind in all) command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server" ;; esac
+case $kind in
+all)
+    command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
+    command -v npm >/dev/null || missing="$missing nodejs npm"
+    ;;
+esac
 # Plain letters, and emoji in colour: memories have both, and a bare system has no font at all.
 has_browser || missing="$missing chromium fonts-liberation fonts-noto-color-emoji"
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+    case $kind in all) install_agents ;; esac
+    exit 0
+fi
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     echo "The tests need these packages:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer) and Chromium or Google" >&2
-    echo "Chrome (120 or newer), so that redis-server, rabbitmq-server, epmd and one of chromium," >&2
-    echo "chromium-browser and google-chrome can be run; or name the browser by its path in" >&2
-    echo "RICORDO_TEST_BROWSER." >&2
+    echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer), Node (20 or newer, with" >&2
+    echo "npm) and Chromium or Google Chrome (120 or newer), so that redis-server, rabbitmq-server," >&2
+    echo "epmd, npm and one of chromium, chromium-browser and google-chrome can be run; or name the" >&2
+    echo "browser by its path in RICORDO_TEST_BROWSER." >&2
     exit 1
 fi
 
@@ -76,3 +101,4 @@ if command -v systemctl >/dev/null && [ -d /run/systemd/system ]; then
         systemctl disable --now "$service" >/dev/null 2>&1 || true
     done
 fi
+case $kind in all) install_agents ;; esac
