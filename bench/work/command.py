@@ -31,8 +31,16 @@ def run(given: argparse.Namespace) -> None:
             right = f"{tally.right}/{tally.stored}"
             print(f"{kind:12} {tally.recall:6.3f} {known:>7} {tally.precision:8.3f} {right:>7}")
         print(f"over, and still current: {len(one.outdated)} of {one.over}")
-        print(f"never to be remembered, and was: {len(one.never)} of {one.forbidden}\n")
-        for title in ("missed", "wrong", "outdated", "never") if given.errors else ():
+        print(f"never to be remembered, and was: {len(one.never)} of {one.forbidden}")
+        print(
+            f"needed by first prompts: {one.needed}; in the brief {one.in_brief}, shown for the"
+            f" prompt {one.in_prompt}, in either {one.in_either}"
+        )
+        print(
+            f"shown for prompts: {one.shown}, of which needed {one.shown_needed};"
+            f" tokens of a brief: {max(one.tokens, default=0)} at most\n"
+        )
+        for title in ("missed", "wrong", "outdated", "never", "not_shown") if given.errors else ():
             for line in getattr(one, title):
                 print(f"{title}: {line}")
         for line in one.stored if given.show else ():
@@ -54,4 +62,11 @@ def _plain(one: Measured) -> dict[str, Any]:
         "over": one.over,
         "never": len(one.never),
         "forbidden": one.forbidden,
+        "needed": one.needed,
+        "in_brief": one.in_brief,
+        "in_prompt": one.in_prompt,
+        "in_either": one.in_either,
+        "shown": one.shown,
+        "shown_needed": one.shown_needed,
+        "brief_tokens": one.tokens,
     }

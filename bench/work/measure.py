@@ -6,17 +6,19 @@ from datetime import timedelta
 from typing import Any
 
 from bench.work.sessions import Expected, Session
+from ricordo.coding_agents.brief import brief, for_prompt
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.memory import Memory
 from ricordo.model.item import Item
 from ricordo.testing import ManualClock
+from ricordo.text.tokens import estimate_tokens
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 
 KINDS = ("decision", "convention", "command", "pitfall", "failed", "open")
 ALL = "all"
 _USER = "ana"
-_BUDGET = 600
+BRIEF_TOKENS = 600
 
 
 @dataclass(slots=True)
@@ -39,8 +41,13 @@ class Tally:
 
 @dataclass(slots=True)
 class Measured:
-    """``outdated``: what is remembered though it is over. ``never``: what is remembered though it
-    must not be. ``personal``: what is remembered of the person, and not of a project."""
+    """``needed``: what the first prompts of sessions need of earlier ones; how much of it was
+    ``in_brief``, ``in_prompt`` and in either. ``shown``: memories shown for prompts, and how many
+    of these were needed. ``tokens``: of each brief.
+
+    ``outdated``: what is remembered though it is over. ``never``: what is remembered
+    though it must not be. ``personal``: what is remembered of the person, not of a project.
+    """
 
     kinds: dict[str, Tally] = field(default_factory=dict)
     over: int = 0
@@ -51,6 +58,15 @@ class Measured:
     wrong: list[str] = field(default_factory=list)
     personal: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
+    needed: int = 0
+    in_brief: int = 0
+    in_prompt: int = 0
+    in_either: int = 0
+    prompts: int = 0
+    shown: int = 0
+    shown_needed: int = 0
+    tokens: list[int] = field(default_factory=list)
+    not_shown: list[str] = field(default_factory=list)
 
 
 def measure(sessions: Sequence[Session], **settings: Any) -> Measured:
@@ -62,11 +78,49 @@ def measure(sessions: Sequence[Session], **settings: Any) -> Measured:
         for project in dict.fromkeys(one.project for one in sessions):
             of_project = [one for one in sessions if one.project == project]
             for session in of_project:
+                _show(measured, memory, clock, of_project, session)
                 _form(memory, clock, session)
             _judge(measured, of_project, memory.user(_USER), project)
         personal = _listed(memory.user(_USER))
         measured.personal = [one.content for one in personal if one.project_id is None]
     return measured
+
+
+def _show(
+    measured: Measured,
+    memory: Memory,
+    clock: ManualClock,
+    sessions: Sequence[Session],
+    session: Session,
+) -> None:
+    """The brief of a session and what is shown for its first prompt, each as if it were alone."""
+    clock.set(session.at)
+    user = memory.user(_USER)
+    known = {one.id: one for other in sessions for one in other.known}
+    begun = brief(user, session.project, session=session.thread, budget_tokens=BRIEF_TOKENS)
+    prompt = for_prompt(user, session.project, session.first_prompt, f"{session.thread} alone")
+    if begun.text:
+        measured.tokens.append(estimate_tokens(begun.text))
+    texts = [
+        [(kind_of(one), one.content) for one in user.get_many(shown.ids)] if shown.ids else []
+        for shown in (begun, prompt)
+    ]
+    for name in session.needs:
+        in_brief, in_prompt = (
+            any(known[name].is_said_by(kind, text) for kind, text in shown) for shown in texts
+        )
+        measured.needed += 1
+        measured.in_brief += in_brief
+        measured.in_prompt += in_prompt
+        measured.in_either += in_brief or in_prompt
+        if not in_prompt:
+            measured.not_shown.append(f"{session.id} {name}: {session.first_prompt[:80]}")
+    needs = [known[name] for name in session.needs]
+    measured.prompts += bool(prompt.ids)
+    measured.shown += len(texts[1])
+    measured.shown_needed += sum(
+        any(one.is_said_by(kind, text) for one in needs) for kind, text in texts[1]
+    )
 
 
 def _form(memory: Memory, clock: ManualClock, session: Session) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,8 @@ from ricordo import limits
 from ricordo.coding_agents.entry import Entry, ToolCall, shortened
 from ricordo.coding_agents.projects import relative_to_root
 from ricordo.coding_agents.rules import Rules
+from ricordo.coding_agents.staleness import blobs_of
+from ricordo.formation.runs import edits
 from ricordo.frozen import dataclass
 from ricordo.model.thread import NewTurn
 from ricordo.text.secrets import MASK, secrets_in, without_secrets
@@ -132,7 +135,7 @@ def turn_of(entry: Entry, rules: Rules) -> NewTurn | None:
     """An entry as it is stored; None where the rules or the text leave nothing of it."""
     if not rules.allow(entry):
         return None
-    call = None if entry.call is None else _clean_call(entry.call, rules)
+    call = None if entry.call is None else _clean_call(entry.call, rules, entry.at)
     text = _rendered(call) if call else clean(entry.content, MAX_MESSAGE_CHARS)
     if not text:
         return None
@@ -200,7 +203,7 @@ def _masked(found: re.Match[str]) -> str:
 # -- calls of tools
 
 
-def _clean_call(call: ToolCall, rules: Rules) -> dict[str, Any]:
+def _clean_call(call: ToolCall, rules: Rules, at: datetime | None) -> dict[str, Any]:
     """A call as it is stored, of bounded size."""
     named = (relative_to_root(rules.project, one) for one in call.files[:_MAX_FILES])
     files = [clean(one, 500) for one in named if not PurePath(one).is_absolute()]
@@ -209,6 +212,8 @@ def _clean_call(call: ToolCall, rules: Rules) -> dict[str, Any]:
         stored["arguments"] = _clean_value(call.arguments, 0)
     if files:
         stored["files"] = [one for one in files if one]
+    if files and at is not None and edits(call.name):
+        stored["blobs"] = blobs_of(rules.project.root, files, at)
     if call.command:
         stored["command"] = clean(call.command, 2_000)
     if call.exit_code is not None:

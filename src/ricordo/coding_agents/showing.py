@@ -1,9 +1,9 @@
 """What an agent is shown: a brief when a session starts, and what matters for a prompt."""
 
-import importlib.util
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ricordo.coding_agents import brief as briefs
 from ricordo.coding_agents.capture import MAX_MESSAGE_CHARS, clean, thread_of
 from ricordo.coding_agents.ingest import Event, Place
 
@@ -29,8 +29,7 @@ def noted(memory: "Memory", place: Place) -> str:
 
 def _brief(memory: "Memory", place: Place, session: str | None) -> str:
     settings = place.rules.settings
-    briefs = _briefs()
-    if place.rules.is_off or not settings.brief or briefs is None:
+    if place.rules.is_off or not settings.brief:
         return ""
     made = briefs.brief(
         memory.user(place.user),
@@ -39,7 +38,7 @@ def _brief(memory: "Memory", place: Place, session: str | None) -> str:
         session=session,
         budget_tokens=settings.brief_tokens,
     )
-    return str(made.text)
+    return made.text
 
 
 def for_prompt(memory: "Memory", place: Place, event: Event) -> str:
@@ -48,19 +47,12 @@ def for_prompt(memory: "Memory", place: Place, event: Event) -> str:
     prompt = _OWN.sub("", str(event.payload.get("prompt") or "")).strip()
     if place.rules.is_off or not settings.recall or not prompt or prompt.startswith(_NO_PROMPTS):
         return ""
-    briefs = _briefs()
-    if briefs is None:
-        return ""
     shown = briefs.for_prompt(
         memory.user(place.user),
         place.project.id,
         clean(prompt, MAX_MESSAGE_CHARS),
         thread_of(event.agent, event.session_id),
+        root=place.project.root,
         budget_tokens=settings.recall_tokens,
     )
-    return str(shown.text)
-
-
-def _briefs() -> Any:
-    name = "ricordo.coding_agents.brief"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+    return shown.text

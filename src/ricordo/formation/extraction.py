@@ -222,6 +222,16 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         LanguageModelError: the model could not answer.
     """
     read_turns = divided(segment.new)
+    found = _of_person(model, user_id, segment, read_turns)
+    if segment.project_id is None:
+        return found
+    work, problems = about_work(segment, read_turns, found.candidates)
+    return Found(work, [*found.refused, *problems], (), found.material)
+
+
+def _of_person(
+    model: MeteredModel | None, user_id: str, segment: Segment, read_turns: Sequence[Passage]
+) -> Found:
     said = [passage for passage in read_turns if passage.text]
     material = Counter(one.reason for passage in read_turns for one in passage.material)
     readings = _readings(said, segment)
@@ -279,10 +289,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         gone = dropped(kept)
         kept = [one for one in kept if not any(one is other for other in gone)]
         refused += [rejected(one.content, reason) for one in gone]
-    if segment.project_id is None:
-        return Found(kept, refused, told, material)
-    work, problems = about_work(segment, read_turns, kept)
-    return Found(work, refused + problems, (), material)
+    return Found(kept, refused, told, material)
 
 
 def about_work(

@@ -42,7 +42,10 @@ _PARTIAL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool, as recorded. ``failed`` is None where it cannot be known."""
+    """One call of a tool, as recorded. ``failed`` is None where it cannot be known.
+
+    ``blobs`` are the hashes of what it left in its files, where they were noted.
+    """
 
     turn: Turn
     name: str
@@ -50,10 +53,11 @@ class Call:
     failed: bool | None
     output: str
     files: tuple[str, ...]
+    blobs: Mapping[str, str]
 
     @property
     def is_edit(self) -> bool:
-        return bool(self.files) and _EDITS.search(self.name) is not None
+        return bool(self.files) and edits(self.name)
 
     @property
     def purpose(self) -> str | None:
@@ -61,6 +65,11 @@ class Call:
             if said.search(self.command):
                 return purpose
         return None
+
+
+def edits(tool: str) -> bool:
+    """Whether a tool of this name changes files."""
+    return _EDITS.search(tool) is not None
 
 
 def calls_in(turns: Iterable[Turn]) -> list[Call]:
@@ -84,7 +93,11 @@ def _call(turn: Turn, given: Mapping[str, Any]) -> Call:
     listed = given.get("files")
     files = tuple(one for one in listed if _is_inside(one)) if isinstance(listed, list) else ()
     name = given.get("name")
-    return Call(turn, str(name or ""), plain_command(command), failed, output, files)
+    noted = given.get("blobs")
+    blobs = (
+        {one: str(noted[one]) for one in files if one in noted} if isinstance(noted, dict) else {}
+    )
+    return Call(turn, str(name or ""), plain_command(command), failed, output, files, blobs)
 
 
 def _is_inside(path: object) -> bool:

@@ -5,6 +5,7 @@ the user agreed. Commands that work, and pitfalls with what helped, are seen in 
 words are in ``words/work.txt``.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ from ricordo.text.spans import plain_view
 WORK_THEME: Final = "project"
 FILE_TAG: Final = "file:"
 COMMIT_TAG: Final = "commit:"
+BLOB_TAG: Final = "blob:"
 _ASSISTANT: Final = "assistant"
 
 
@@ -108,6 +110,8 @@ _LONGEST_ANSWER_WORDS: Final = 15
 _FEWEST_OF_REASON: Final = 5
 _FEWEST_TERMS: Final = 2
 _STEM: Final = 6
+_FEWEST_TOLD: Final = 3
+_BLOB_CHARS: Final = 16
 
 
 OF_WORK: Final = words("work", "kinds of work")
@@ -145,6 +149,20 @@ def read_work(
         for one in found[most:]
     ]
     return sorted(found[:most], key=lambda one: one.passage.position), refused
+
+
+def blob_tag(blobs: Mapping[str, str], files: Sequence[str]) -> str | None:
+    """What tells whether any of these files has changed; None where one is not known."""
+    if not files or any(one not in blobs for one in files):
+        return None
+    listed = "\n".join(f"{one} {blobs[one]}" for one in sorted(files))
+    return f"{BLOB_TAG}{hashlib.sha256(listed.encode()).hexdigest()[:_BLOB_CHARS]}"
+
+
+def is_about_work(sentence: str) -> bool:
+    """Whether a sentence may be shown to an agent as what a session was about."""
+    is_short = len(sentence.split()) < _FEWEST_TOLD
+    return not (is_short or _PERSONAL.search(sentence) or has_secret(sentence))
 
 
 def as_convention(candidate: Candidate) -> Candidate:
@@ -444,7 +462,7 @@ class _Session:
         found = self._candidate(
             WorkKind.PITFALL, content, error, _passage_of(then.turn, failed.output)
         )
-        yield replace(found, tags=(*found.tags, *_file_tags(files)))
+        yield replace(found, tags=(*found.tags, *self._ties(files)))
 
     def _explanation(self, failed: Call, then: Call, error: str, files: Sequence[str]) -> str:
         """What the agent said about it, in one sentence."""
@@ -527,14 +545,22 @@ class _Session:
             found = COMMITTED.search(call.output) if "git commit" in call.command else None
             if found and call.failed is False:
                 commit = f"{COMMIT_TAG}{found[1][:7]}"
-                return replace(candidate, tags=(*candidate.tags, *_file_tags(files), commit))
+                return replace(candidate, tags=(*candidate.tags, *self._ties(files), commit))
             if any(
                 candidate.passage.position < one.position < call.turn.position
                 for one in self.turns
                 if one.role == USER_ROLE
             ):
                 break
-        return replace(candidate, tags=(*candidate.tags, *_file_tags(files)))
+        return replace(candidate, tags=(*candidate.tags, *self._ties(files)))
+
+    def _ties(self, files: Iterable[str]) -> tuple[str, ...]:
+        """Tags of files, and what tells whether they have changed since."""
+        longest = limits.MAX_TAG_CHARS - len(FILE_TAG)
+        tied = [one for one in dict.fromkeys(files) if len(one) <= longest][:_MOST_FILES]
+        blobs = {path: blob for call in self.calls for path, blob in call.blobs.items()}
+        noted = blob_tag(blobs, tied)
+        return (*(f"{FILE_TAG}{one}" for one in tied), *((noted,) if noted else ()))
 
 
 def _passage_of(turn: Turn, text: str) -> Passage:
@@ -583,11 +609,6 @@ def _answer(one: _Sentence, asked: _Asked) -> str | None:
 
 def _open_key(command: str) -> str:
     return f"open: {command}"[: limits.MAX_KEY_CHARS]
-
-
-def _file_tags(files: Iterable[str]) -> tuple[str, ...]:
-    tags = (f"{FILE_TAG}{one}" for one in dict.fromkeys(files))
-    return tuple(one for one in tags if len(one) <= limits.MAX_TAG_CHARS)[:_MOST_FILES]
 
 
 def _tidy(content: str) -> str:
