@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "idempotency",
         "http/idempotency.py",
-        "return f\"{who}/{quote(caller.agent or '', safe='')}/{given}\"",
+        'return f"{who}/{acting}/{given}"',
         'return f"{who}/{given}"',
         "tests/http/test_idempotency.py",
     ),

@@ -114,7 +114,7 @@ if TYPE_CHECKING:
     )
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
     from ricordo.model.group import Group, GroupMember, Membership
-    from ricordo.model.item import Change, Changes, Lineage
+    from ricordo.model.item import Change, Changes, Lineage, Project
     from ricordo.model.job import JobStats
     from ricordo.model.profile import (
         FieldOutcome,
@@ -275,6 +275,7 @@ __all__ = [
     "Profile",
     "ProfileField",
     "ProfileUpdate",
+    "Project",
     "Proposal",
     "ProposalKind",
     "ProposalNotFound",
@@ -367,6 +368,7 @@ _LAZY: Final = {
     "ImportReport": "ricordo.model.reports",
     "JobStats": "ricordo.model.job",
     "Lineage": "ricordo.model.item",
+    "Project": "ricordo.model.item",
     "Link": "ricordo.model.proposal",
     "Membership": "ricordo.model.group",
     "Memory": "ricordo.memory",

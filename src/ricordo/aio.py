@@ -115,6 +115,7 @@ class AsyncUserMemory(_Face):
     history = _offloaded(UserMemory.history)
     lineage = _offloaded(UserMemory.lineage)
     themes = _offloaded(UserMemory.themes)
+    projects = _offloaded(UserMemory.projects)
     changes = _offloaded(UserMemory.changes)
     revision = _offloaded(UserMemory.revision)
     archive = _offloaded(UserMemory.archive)

@@ -28,13 +28,13 @@ JobState JobStats KeyKind KeyNotFound Lane LanguageModelError Lineage Link LinkS
 Memory MemoryHit MemoryNotFound MemoryType MirrorEntry MirrorReport MirrorStatus ModelRefused
 ModelUnavailable NewMemory NewTurn NotAuthenticated NotFound NotOwner NothingToUndo Observed
 Occupied OfferRefused OtherProject Page PairAction PairDecision Permission PermissionMissing Profile
-ProfileField ProfileUpdate Proposal ProposalKind ProposalNotFound ProposalState Proposed QueryAnswer
-RecalledMemory RecalledTurn Related RelationEdge RelationGraph RestoreReport Returns RicordoError
-RoleNotConfined RoundReport Scope ScopeWidened SearchResults Settings Signals Source Status
-StorageBusy StorageClosed StorageCorrupt StorageError StorageFull StorageReadOnly StorageUnavailable
-StoreNotEmpty Summary SupersededStatement TargetRefused Theme ThemeNotFound Thread ThreadNotFound
-TokenSplit ToolResult Tools Turn TurnHit TurnPart Undoable UnknownField UserMemory UserNotFound
-Window __version__ check_backup open open_async restore_backup
+ProfileField ProfileUpdate Project Proposal ProposalKind ProposalNotFound ProposalState Proposed
+QueryAnswer RecalledMemory RecalledTurn Related RelationEdge RelationGraph RestoreReport Returns
+RicordoError RoleNotConfined RoundReport Scope ScopeWidened SearchResults Settings Signals Source
+Status StorageBusy StorageClosed StorageCorrupt StorageError StorageFull StorageReadOnly
+StorageUnavailable StoreNotEmpty Summary SupersededStatement TargetRefused Theme ThemeNotFound
+Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit TurnPart Undoable UnknownField
+UserMemory UserNotFound Window __version__ check_backup open open_async restore_backup
 """
 
 

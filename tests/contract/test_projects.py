@@ -18,6 +18,7 @@ from ricordo import (
     UserMemory,
 )
 from ricordo.operations.operation import USER_OPERATIONS
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.projects import OPEN_TO_PROJECTS
 from tests.support.sharing import share
@@ -179,6 +180,27 @@ def test_proposals_are_of_a_project(work: Work) -> None:
         work.shop.approve(number)
     with pytest.raises(ProposalNotFound):
         work.shop.reject(number)
+
+
+@pytest.mark.requirement("projects.listed")
+def test_projects_are_listed_with_what_they_have(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    shop, blog = ana.narrow(project=SHOP), ana.narrow(project=BLOG)
+    assert ana.projects() == ()
+    first = shop.add("Deploys with make ship").id
+    shop.archive(first)
+    shop.add("Tests with make test")
+    ana.add("Likes tea")
+    clock.advance(minutes=1)
+    blog.observe([{"role": "user", "content": "Hello"}], thread="t1")
+    said = clock()
+    listed = [(one.project_id, one.memories, one.threads) for one in ana.projects()]
+    assert listed == [(BLOG, 0, 1), (SHOP, 1, 0)]
+    assert ana.projects()[0].last_activity == said
+    assert [one.project_id for one in shop.projects()] == [SHOP]
+    clock.advance(minutes=1)
+    shop.add("Builds with make")
+    assert [one.project_id for one in ana.projects()] == [SHOP, BLOG]
 
 
 def test_who_somebody_is_does_not_differ_between_projects(work: Work) -> None:

@@ -195,7 +195,7 @@ def test_every_route_says_what_it_is_for(document: dict[str, Any]) -> None:
             if not path.startswith("/v1/memories"):
                 continue
             names = {one["name"] for one in operation["parameters"]}
-            assert {"X-Ricordo-User", "X-Ricordo-Agent"} <= names, where
+            assert {"X-Ricordo-User", "X-Ricordo-Agent", "X-Ricordo-Project"} <= names, where
             assert "Idempotency-Key" in names or method == "get", where
             good = [code for code in operation["responses"] if code in ("200", "201")]
             shown = [operation["responses"][code].get("content", {}) for code in good]

@@ -73,8 +73,9 @@ async def over_streams(
 async def over_http(
     url: str, *, user: str | None = None, key: str | None = None, mode: str = "auto", **named: str
 ) -> AsyncIterator[Client]:
-    """A client of a service; ``agent`` and ``tools`` can be named, too."""
+    """A client of a service; ``agent``, ``project`` and ``tools`` can be named, too."""
     headers = {"X-Ricordo-User": user, "X-Ricordo-Agent": named.pop("agent", None)}
+    headers["X-Ricordo-Project"] = named.pop("project", None)
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
     given = {name: value for name, value in headers.items() if value is not None}

@@ -170,6 +170,24 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     assert recorded(memory) == [*said, "Tea."]
 
 
+@pytest.mark.requirement("projects.surfaces")
+def test_a_chat_is_kept_to_its_project(memory: Memory, model: FaultyModel) -> None:
+    ana = memory.user("ana")
+    ana.narrow(project="shop").add("The shop is deployed with make ship")
+    ana.narrow(project="blog").add("The blog is deployed with rsync")
+    model.answer("With make.")
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        caller = ProxyCaller("ana", project="shop")
+        await answered(proxy, "How is it deployed?", caller=caller)
+        await proxy.aclose()
+
+    asyncio.run(chat())
+    assert "rsync" not in json.dumps(model.prompts)
+    assert ana.thread("t").project_id == "shop"
+
+
 @pytest.mark.requirement("proxy.persona")
 @pytest.mark.parametrize("wanted", [False, True])
 def test_a_persona_reaches_requests_only_where_the_operator_says_so(

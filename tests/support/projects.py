@@ -12,6 +12,7 @@ OPEN_TO_PROJECTS = (OPEN_TO_CONFINED - {"describe_theme"}) | {
     "groups",
     "import_file",
     "members",
+    "projects",
     "proposals",
     "redact",
     "reject",

@@ -45,6 +45,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "get": memories.get,
         "list": memories.list_memories,
         "themes": memories.themes,
+        "projects": memories.projects,
         "history": memories.history,
         "lineage": memories.lineage,
         "source": conversations.source,

@@ -244,6 +244,7 @@ pin = command_of(
     describe.pin, _pinned, names_actor=True, pinned="/--off", expected_updated_at=_EXPECT
 )
 themes = command_of(describe.themes, tables.theme_table)
+projects = command_of(describe.projects, tables.project_table, example="ricordo projects -u ana")
 history = command_of(describe.history, tables.history_table)
 lineage = command_of(describe.lineage, _lineage_table)
 changes = command_of(describe.changes, tables.changes_table)

@@ -266,11 +266,23 @@ theme_table = table(
 )
 
 
+project_table = table(
+    {
+        "Project": "project_id",
+        "Memories": "memories",
+        "Conversations": "threads",
+        "Last (UTC)": "last_activity",
+    },
+    empty="No projects yet. What is written in one is of it: ricordo add --project NAME 'TEXT'",
+)
+
+
 thread_table = table(
     {
         "Thread": "thread_id",
         "Turns": "turn_count",
         "Updated (UTC)": "updated_at",
+        "Project": "project_id",
         "Title": short("title"),
     },
     empty="No conversations yet. Bring some in: ricordo observe FILE or ricordo import FILE",

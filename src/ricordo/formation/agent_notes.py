@@ -74,7 +74,8 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
         met = active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now)
         if any(one.project_id == stamped.project_id for one in met):
             return None
-        waiting = consent.waiting_for(writing, formation.policy, candidate)
+        placed = replace(candidate, project_id=stamped.project_id)
+        waiting = consent.waiting_for(writing, formation.policy, placed)
         assert waiting is not None
         if waiting.is_turned_down:
             return Proposed(

@@ -137,6 +137,7 @@ class _Kept:
     theme: str
     text: str
     digest: str
+    project: str | None
 
 
 class _Kind:
@@ -205,7 +206,7 @@ class _Audit:
         self.redundant_min = redundant_min
         self.memories = 0
         self.kept: list[_Kept] = []
-        self._first_with: dict[str, int] = {}
+        self._first_with: dict[tuple[str, str | None], int] = {}
         self.duplicates = _Kind()
         self.contradictions = _Kind()
         self.junk = _Kind()
@@ -232,8 +233,9 @@ class _Audit:
     def _keep(self, item: Item) -> None:
         digest = content_hash(item.content)
         place = len(self.kept)
-        self.kept.append(_Kept(item.id, item.theme, item.content[:_KEPT_CHARS], digest))
-        first = self._first_with.setdefault(digest, place)
+        text = item.content[:_KEPT_CHARS]
+        self.kept.append(_Kept(item.id, item.theme, text, digest, item.project_id))
+        first = self._first_with.setdefault((digest, item.project_id), place)
         if first != place:
             self.duplicates.add(
                 self.kept[first].id, item.id, reason="same text in another theme", similarity=1.0
@@ -245,6 +247,8 @@ class _Audit:
                 self.duplicates.is_complete = self.contradictions.is_complete = False
                 return
             one, other = self.kept[first], self.kept[second]
+            if one.project != other.project:
+                continue
             if one.digest == other.digest:
                 continue  # counted already
             rounded = round(min(similarity, 1.0), 4)

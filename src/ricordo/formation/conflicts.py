@@ -30,7 +30,7 @@ from ricordo.formation.statements import (
 from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass, replace
 from ricordo.metering import MeteredModel
-from ricordo.model.filters import ItemFilter
+from ricordo.model.filters import IN_NO_PROJECT, ItemFilter
 from ricordo.model.group import group_of
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
@@ -46,7 +46,7 @@ from ricordo.recall.stance import (
 from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
-from ricordo.storage.where import not_expired, sees_any
+from ricordo.storage.where import is_of, not_expired, sees_any
 from ricordo.text.normalise import canonical, printable
 
 _NEIGHBOURS: Final = 8
@@ -102,35 +102,39 @@ class KnownMemories:
         self._database = database
         self._recall = recall
 
-    def near(self, user_id: str, content: str, kind: MemoryType) -> list[KnownStatement]:
-        """The most similar memories, best first."""
+    def near(
+        self, user_id: str, content: str, kind: MemoryType, project: str | None = None
+    ) -> list[KnownStatement]:
+        """The most similar memories of a project, or of none, best first."""
         with self._database.read(user_id) as view:
             if not sees_any(view.connection, user_id):
                 return []
         wanted = ItemFilter(
             statuses=(Status.ACTIVE,),
             types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
+            project_id=project,
+            in_project=IN_NO_PROJECT if project is None else None,
         )
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
         near = []
         for item, ranked in zip(found.items, found.ranked, strict=True):
             if group_of(item.user_id) not in (None, group_of(user_id)):
                 continue  # what a group knows is nothing that is known of the user
-            if item.project_id is not None:  # not about the person
-                continue
             similarity = ranked.cosine
             if similarity is None:  # without vectors, the share of words in common
                 similarity = share_of_words(self._database.analyser, content, item.content)
             near.append(KnownStatement(item, similarity))
         return sorted(near, key=lambda one: (-one.similarity, one.item.id))
 
-    def with_key(self, user_id: str, key: str, theme: str | None) -> Item | None:
-        """The user's memory with this key, preferably in this theme."""
+    def with_key(
+        self, user_id: str, key: str, theme: str | None, project: str | None
+    ) -> Item | None:
+        """The user's memory of a project, or of none, with this key, preferably in this theme."""
         with self._database.read(user_id) as view:
             where = (
                 (items.c.user_id == user_id)
                 & (items.c.key == key)
-                & items.c.project_id.is_(None)
+                & is_of(items, project)
                 & (items.c.status == Status.ACTIVE.value)
                 & not_expired(view.now)
             )
@@ -237,6 +241,8 @@ class Resolver:
         A candidate that has to wait replaces nothing: the user may never agree to it.
         """
         for other in later:
+            if other.project_id != candidate.project_id:
+                continue
             if canonical(candidate.content) == canonical(other.content):
                 return _ignored(candidate, IDENTICAL, None)
             if self._must_wait(other) and not self._must_wait(candidate):
@@ -253,10 +259,12 @@ class Resolver:
     ) -> tuple[Resolution | None, list[KnownStatement]]:
         """A resolution, or else the memories that the model has to compare."""
         if candidate.key is not None:
-            present = self._known.with_key(user_id, candidate.key, candidate.theme)
+            present = self._known.with_key(
+                user_id, candidate.key, candidate.theme, candidate.project_id
+            )
             if present is not None:
                 return _same_key(candidate, present), []
-        found = self._known.near(user_id, candidate.content, candidate.type)
+        found = self._known.near(user_id, candidate.content, candidate.type, candidate.project_id)
         if candidate.puts_right is not None:
             put_right = _put_right(user_id, candidate, found, *candidate.puts_right)
             if put_right is not None:
@@ -355,7 +363,8 @@ def with_memories_of(
             continue
         if one.action is Action.UPDATE and not targets.isdisjoint(item.id for item in over):
             resolved[place] = replace(one, reason=CONTRADICTION)
-        left = [item for item in over if item.id not in targets]
+        project = one.candidate.project_id
+        left = [item for item in over if item.id not in targets and item.project_id == project]
         is_kept = one.action in (Action.ADD, Action.REPLACE) or one.candidate.is_change
         known_as = {item.id for item in one.targets}  # none where only a new statement says it
         is_over = one.reason == REDUNDANT and any(item.id in known_as for item in over)

@@ -142,7 +142,9 @@ def waiting_for(
     if digest in rejected_since(connection, user_id, {digest}, now - timedelta(days=REJECTED_DAYS)):
         return PendingConsent(kind, fields, is_turned_down=True)
     present = [
-        one for one in open_proposals(connection, user_id, now) if one.kind is kind and one.draft
+        one
+        for one in open_proposals(connection, user_id, now)
+        if one.kind is kind and one.draft and one.project_id == candidate.project_id
     ]
     match = next((one for one in present if _says_the_same(one, candidate, digest)), None)
     if match is not None:
@@ -165,6 +167,8 @@ def settled_by(
     digest = content_hash(candidate.content)
     same, overtaken = [], []
     for proposal in open_proposals(writing.connection, writing.user_id, writing.now):
+        if proposal.project_id != candidate.project_id:
+            continue
         if _says_the_same(proposal, candidate, digest):
             same.append(proposal)
         elif _answers_the_same(proposal, candidate):

@@ -20,7 +20,7 @@ from ricordo.formation.own_words import KINDS, key_of
 from ricordo.formation.statements import ENGLISH, are_of_one_subject, share_of_words
 from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass
-from ricordo.model.filters import TurnFilter
+from ricordo.model.filters import IN_NO_PROJECT, TurnFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Action, Status
 from ricordo.recall.origins import answers_repeating, read_formed, read_source
@@ -56,15 +56,18 @@ class EarlierTurns:
         self._database = database
         self._recall = recall
 
-    def ended_by(self, user_id: str, thread_id: str, told: Iterable[Candidate]) -> Ended:
-        """What whole messages end, with the answers that only repeat it."""
+    def ended_by(
+        self, user_id: str, thread_id: str, project: str | None, told: Iterable[Candidate]
+    ) -> Ended:
+        """What whole messages end, with the answers that only repeat it; in conversations of the
+        same project alone."""
         turns: dict[int, datetime] = {}
         memories: dict[int, list[Item]] = {}
         for one in told:
             passage = one.passage
             if len(passage.text) > _LONGEST or passage.observed_by is not None:
                 continue
-            ended, is_implied = _over(one, self._near(user_id, thread_id, one), thread_id)
+            ended, is_implied = _over(one, self._near(user_id, thread_id, project, one), thread_id)
             if not ended:
                 continue
             with self._database.read(user_id) as view:
@@ -92,7 +95,9 @@ class EarlierTurns:
                         found |= dict.fromkeys(answers, one.candidate.passage.at)
         return found
 
-    def _near(self, user_id: str, thread_id: str, candidate: Candidate) -> list[_Said]:
+    def _near(
+        self, user_id: str, thread_id: str, project: str | None, candidate: Candidate
+    ) -> list[_Said]:
         """Short turns of the same speaker before it, near by meaning or just before it."""
         passage, least = candidate.passage, related_to(candidate)
         with self._database.read(user_id) as view:
@@ -102,7 +107,12 @@ class EarlierTurns:
             if tells_change(candidate):
                 just_before = [(thread_id, passage.position - back) for back in _JUST_BEFORE]
                 last = turns_at(view.connection, user_id, just_before)
-        wanted = TurnFilter(role=USER_ROLE, actor=passage.actor)
+        wanted = TurnFilter(
+            role=USER_ROLE,
+            actor=passage.actor,
+            project_id=project,
+            in_project=IN_NO_PROJECT if project is None else None,
+        )
         found = self._recall.turns.find(user_id, passage.text, _NEAREST, wanted)
         said = {
             turn.id: _Said(turn, (thread_id, position), 0.0)

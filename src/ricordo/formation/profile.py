@@ -97,6 +97,7 @@ def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candi
         theme=draft.theme,
         key=draft.key,
         importance=draft.importance or DEFAULT_IMPORTANCE,
+        project_id=draft.project_id,
     )
 
 
@@ -116,7 +117,8 @@ def _is_wish(draft: NewMemory, quote: str) -> bool:
 
 def is_profile_draft(draft: NewMemory) -> bool:
     tags = draft.tags or ()
-    return draft.theme == PROFILE_THEME and draft.key is not None and PROFILE_TAG in tags
+    is_filed = draft.theme == PROFILE_THEME and draft.key is not None and PROFILE_TAG in tags
+    return is_filed and draft.project_id is None
 
 
 def resolve_field(candidate: Candidate, present: Item | None) -> Resolution:

@@ -384,7 +384,8 @@ class Formation:
         Repeated memories count as recalled. None if another process has formed the segment.
         """
         answered: Answered = {}
-        ended = self._earlier.ended_by(user_id, segment.thread_id, found.told)
+        place = segment.thread_id, segment.project_id
+        ended = self._earlier.ended_by(user_id, *place, found.told)
         for _ in range(_ATTEMPTS):
             with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)

@@ -27,6 +27,7 @@ USER_HEADERS: Final = ("x-ricordo-user", "x-openwebui-user-id")
 """A service names the user that it acts for in one of these; the first non-empty one counts."""
 AGENT_HEADER: Final = "x-ricordo-agent"
 GROUP_HEADER: Final = "x-ricordo-group"
+PROJECT_HEADER: Final = "x-ricordo-project"
 _BEARER: Final = "bearer "
 
 
@@ -35,8 +36,8 @@ class Caller:
     """Who sends a request. Without a ``user`` it is anonymous and has no memory.
 
     ``categories`` are all that its agent may access; None for everything. With a ``group`` it is
-    about what that shares, in the name of the user. Where no keys are
-    required, a caller without one is trusted like the operator.
+    about what that shares, in the name of the user; with a ``project`` it is kept to that. Where no
+    keys are required, a caller without one is trusted like the operator.
     """
 
     key: ApiKey | None
@@ -45,6 +46,7 @@ class Caller:
     categories: frozenset[str] | None
     permissions: frozenset[Permission]
     group: str | None = None
+    project: str | None = None
 
     @property
     def sharing(self) -> SharingRight | None:
@@ -78,7 +80,8 @@ class Gate:
         known: Caller | None = getattr(request.state, "caller", None)
         if known is None:
             found = await self._look_up(request)
-            known = request.state.caller = replace(found, group=group_named(request.headers))
+            group, project = group_named(request.headers), project_named(request.headers)
+            known = request.state.caller = replace(found, group=group, project=project)
         return known
 
     async def _look_up(self, request: Request) -> Caller:
@@ -166,6 +169,15 @@ def group_named(headers: Headers) -> str | None:
     return None if named is None else group_name(GROUP_HEADER, named)
 
 
+def project_named(headers: Headers) -> str | None:
+    """The project that a header names, if any.
+
+    Raises:
+        InvalidValue: no project can have that name.
+    """
+    return checks.optional_reference(PROJECT_HEADER, _named(headers, PROJECT_HEADER))
+
+
 def _names(headers: Headers) -> tuple[str | None, str | None]:
     return user_named(headers), _named(headers, AGENT_HEADER)
 
@@ -205,7 +217,11 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
     user = memory.user(
-        caller.user, agent=caller.agent, categories=caller.categories, group=caller.group
+        caller.user,
+        agent=caller.agent,
+        categories=caller.categories,
+        group=caller.group,
+        project=caller.project,
     )
     is_agent = caller.key is not None and caller.key.kind is KeyKind.AGENT
     if caller.sharing is None and not is_agent:
@@ -247,6 +263,14 @@ _GroupHeader = Annotated[
         examples=["payments"],
     ),
 ]
+_ProjectHeader = Annotated[
+    str | None,
+    Header(
+        alias="X-Ricordo-Project",
+        description="The project that the request is kept to: what is of other ones is not seen.",
+        examples=["github.com/acme/shop"],
+    ),
+]
 
 
 async def acting_user(
@@ -255,6 +279,7 @@ async def acting_user(
     _user: _UserHeader = None,
     _agent: _AgentHeader = None,
     _group: _GroupHeader = None,
+    _project: _ProjectHeader = None,
 ) -> UserMemory:
     # The headers are parameters for the OpenAPI document only; the gate has read them.
     memory: Memory = request.app.state.memory

@@ -132,6 +132,7 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
             caller.categories,
             _passes_credentials(request, caller),
             caller.key is not None and caller.key.kind is KeyKind.AGENT,
+            caller.project,
         ),
     )
     return await _send_on(request, call)

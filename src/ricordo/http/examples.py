@@ -53,6 +53,7 @@ ITEM: Final[dict[str, Any]] = {
     "last_accessed_at": None,
     "last_verified_at": None,
     "access_count": 0,
+    "project_id": "github.com/acme/shop",
 }
 CHANGE: Final[dict[str, Any]] = {
     "revision": 12,

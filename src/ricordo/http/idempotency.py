@@ -106,11 +106,15 @@ def _check_member(database: Database, caller: Caller) -> None:
 
 def _name(caller: Caller, given: str) -> str:
     """The storage key of a response. Keys of different callers must not collide, and one agent's
-    response is not for another, which may have fewer rights."""
+    response is not for another, which may have fewer rights; nor is that in one project for another
+    project."""
     who = caller.key.id if caller.key else "local"
     if caller.group is not None:
         who = f"{who}/{quote(caller.user or '', safe='')}"
-    return f"{who}/{quote(caller.agent or '', safe='')}/{given}"
+    acting = quote(caller.agent or "", safe="")
+    if caller.project is not None:
+        acting = f"{acting}@{quote(caller.project, safe='')}"
+    return f"{who}/{acting}/{given}"
 
 
 async def _fingerprint(request: Request) -> str:

@@ -70,7 +70,7 @@ from ricordo.recall.search import question_in
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed
 from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.base import check_whole
+from ricordo.user_memory.base import check_all_projects, check_whole
 
 __all__ = ["RicordoSaver", "RicordoStore", "memory_tool_node"]
 
@@ -489,6 +489,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def _states(self, packing: Packing | None = None) -> GraphStates:
         user = self._user
         check_whole(user.scope, "a checkpointer")
+        check_all_projects(user.scope, "a checkpointer")
         return GraphStates(user.database, user.scope, (packing or self._packing).names_of)
 
 
@@ -514,6 +515,7 @@ class RicordoStore(BaseStore):
     ) -> None:
         _check_ttl_config(ttl)
         check_whole(user.scope, "a store")
+        check_all_projects(user.scope, "a store")
         self.ttl_config = ttl
         self._fields = _fields(index, (WHOLE_VALUE,))
         self._entries = StoreEntries(user.database, user.recall, user.scope)

@@ -37,7 +37,7 @@ from ricordo.storage.checkpoints import find_state
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.tools import TOOL_SETS, AsyncTools, Tool, Tools, chosen
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.base import check_whole
+from ricordo.user_memory.base import check_all_projects, check_whole
 
 __all__ = ["MemorySession", "memory_tools"]
 
@@ -177,6 +177,7 @@ class SessionItems:
     def __init__(self, user: UserMemory, session_id: str) -> None:
         self.session_id = checked_session_id(session_id)
         check_whole(user.scope, "a session of an agent")
+        check_all_projects(user.scope, "a session of an agent")
         user.scope.narrow(thread_id=session_id)
         self.database: Database = user.database
         self._user_id = user.scope.user_id

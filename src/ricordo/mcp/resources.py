@@ -25,7 +25,7 @@ from ricordo.recall.search import question_in
 from ricordo.text.secrets import without_secrets
 from ricordo.tools import Tools
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.base import check_whole
+from ricordo.user_memory.base import check_all_projects, check_whole
 
 _LINE_BYTES: Final = 100  # of MEMORY.md beside a text: its number, and its heading
 SCHEME: Final = "ricordo://"
@@ -84,9 +84,10 @@ def memory_file(user: UserMemory) -> str:
     """MEMORY.md as the mirror writes it, without the marks for editing.
 
     Raises:
-        PermissionMissing: the caller may see only some categories.
+        PermissionMissing: the caller may see only some categories, or one project.
     """
     check_whole(user.scope, "memory.md")
+    check_all_projects(user.scope, "memory.md")
     stored = stored_memories(user.database, user.scope.user_id)
     shown: list[ShownMemory] = []
     size = 0
@@ -136,7 +137,8 @@ _WHOLE: Final = (
         "mimeType": _JSON,
     },
 )
-"""About all of a user's memory, so not for agents restricted to categories."""
+"""About all of a user's memory, so not for agents restricted to categories; the first one is not
+for a scope of one project either."""
 _A_MEMORY: Final = {
     "uriTemplate": f"{SCHEME}memories/{{id}}",
     "name": "memory",
@@ -168,8 +170,9 @@ def list_resources(bound: Binding, params: Any) -> dict[str, Any]:
     """
     cursor = cursor_of(params)
     page = bound.user.list(cursor=cursor)
-    is_whole = bound.user.scope.categories is None
-    fixed = (_THEMES, *(_WHOLE if is_whole else ())) if cursor is None else ()
+    scope = bound.user.scope
+    whole = () if scope.is_confined else _WHOLE if scope.project_id is None else _WHOLE[1:]
+    fixed = (_THEMES, *whole) if cursor is None else ()
     return {
         "resources": [*fixed, *(_listed(item, bound.user.scope.user_id) for item in page.items)],
         "nextCursor": page.next_cursor,

@@ -180,6 +180,10 @@ class ItemFilter:
         return cls(**{_PLURAL.get(name, name): value for name, value in clean.items()})
 
 
+IN_NO_PROJECT: Final = ""
+"""As the bound of a filter: of the user's own, only what is of no project."""
+
+
 class SortColumn(StrEnum):
     ID = "id"
     THEME = "theme"
@@ -241,4 +245,5 @@ class TurnFilter:
     actor: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    project_id: str | None = None
     in_project: str | None = None

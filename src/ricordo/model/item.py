@@ -129,6 +129,19 @@ class Theme(Record):
     active_count: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project(Record):
+    """A project with the number of its active memories and of its conversations.
+
+    ``last_activity`` is when one of them was last changed or said something in.
+    """
+
+    project_id: str
+    memories: int
+    threads: int
+    last_activity: datetime
+
+
 #          ┌────────── undo ─────────┐
 #          ▼                         │
 #  add ─▶ active ─── supersede ─▶ superseded

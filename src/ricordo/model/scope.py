@@ -106,7 +106,7 @@ class Scope:
 
     def sees_project(self, project_id: str | None) -> bool:
         """Whether this scope may see what the user has in a project, or in none."""
-        return self.project_id is None or project_id in (None, self.project_id)
+        return within_project(project_id, self.project_id)
 
     def check_project(self, project_id: str | None) -> None:
         """Refuse a named project that is another than this scope's.
@@ -155,6 +155,13 @@ class Scope:
                 f"this scope has the categories {present}; it cannot get {', '.join(more)}"
             )
         return wanted
+
+
+def within_project(project_id: str | None, bound: str | None) -> bool:
+    """Whether what a user has in a project, or in none, may be seen where ``bound`` is the only
+    one; None for no bound.
+    """
+    return bound is None or project_id in (None, bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

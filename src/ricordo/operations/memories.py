@@ -7,7 +7,7 @@ from ricordo import limits
 from ricordo.model.draft import Content, DraftFields, NewMemory, draft_schema
 from ricordo.model.fields import Choice, Flag, Integer, Listed, Parsed, Text, Theme
 from ricordo.model.filters import Filters, Order, SortColumn
-from ricordo.model.item import Added, Change, Changes, Item, Lineage
+from ricordo.model.item import Added, Change, Changes, Item, Lineage, Project
 from ricordo.model.item import Theme as ThemeRecord
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
@@ -321,6 +321,14 @@ def purge(*, before_time: BeforeTime = False) -> int:
 @feed("GET /v1/themes list_themes", within_categories=True, in_group=GroupRole.READ)
 def themes() -> tuple[ThemeRecord, ...]:
     """The headings with the number of active memories under each, most used first."""
+
+
+@feed("GET /v1/projects list_projects", within_project=True)
+def projects() -> tuple[Project, ...]:
+    """The projects that this user has memories or conversations of, the latest first.
+
+    A scope of a project lists that one alone.
+    """
 
 
 @feed(

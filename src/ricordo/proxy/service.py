@@ -194,7 +194,7 @@ class ProxyCaller:
 
     ``categories`` are all that the agent may access; None for everything. With ``pass_credentials``
     the caller's own go to an upstream that has no configured key. With ``is_agent`` the
-    caller is an agent.
+    caller is an agent. Memory is kept to the ``project``, if there is one.
     """
 
     user: str | None
@@ -202,6 +202,7 @@ class ProxyCaller:
     categories: frozenset[str] | None = None
     pass_credentials: bool = False
     is_agent: bool = False
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +316,7 @@ class ChatProxy:
         """
         if caller.user is None or request.read is None:
             return None
-        scope: dict[str, Any] = {"agent": caller.agent}
+        scope: dict[str, Any] = {"agent": caller.agent, "project": caller.project}
         if caller.categories is not None:
             scope["categories"] = caller.categories
         memory = self._memory.user(caller.user, **scope)

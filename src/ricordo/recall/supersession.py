@@ -7,7 +7,7 @@ from ricordo.limits import MAX_SOURCE_CONTEXT_CHARS
 from ricordo.memories.lifecycle import is_expired
 from ricordo.memories.replacement import REPLACED
 from ricordo.model.item import Item
-from ricordo.model.scope import Scope
+from ricordo.model.scope import within_project
 from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, Status
@@ -37,20 +37,19 @@ def superseded_statements(
     What was merged into another memory is current, and so is what became true again. With a
     ``project`` nothing is told of other ones.
     """
-    bound = Scope(user_id, project_id=project)
     found = [
         (turn, item)
         for item in superseded_from(view.connection, user_id, said)
         for turn in said
         if may_be_source(item, turn)
         and not is_expired(item, view.now)
-        and bound.sees_project(item.project_id)
+        and within_project(item.project_id, project)
     ]
     successors = _Successors(view, user_id, [item for _, item in found])
     statements: dict[int, list[SupersededStatement]] = {}
     for turn, item in found:
         since, current = successors.of(item)
-        if current is not None and not bound.sees_project(current.project_id):
+        if current is not None and not within_project(current.project_id, project):
             current = None
         if since is None or (current and canonical(current.content) == canonical(item.content)):
             continue

@@ -30,7 +30,7 @@ from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_at, turns_by_id
-from ricordo.storage.where import in_project_of_thread
+from ricordo.storage.where import in_project_of_thread, is_of_project
 from ricordo.text.dates import named_times
 from ricordo.text.snippets import Snippets
 
@@ -53,6 +53,7 @@ _CONDITIONS: Final = {
     "actor": turns.c.actor == sa.bindparam("actor"),
     "since": turns.c.at >= sa.bindparam("since"),
     "until": turns.c.at < sa.bindparam("until"),
+    "project_id": is_of_project(turns, sa.bindparam("project_id")),
     "in_project": in_project_of_thread(turns, sa.bindparam("in_project")),
 }
 

@@ -434,13 +434,14 @@ class StoredVectors:
 
 @dataclass(frozen=True, slots=True)
 class VectorPage:
-    """Vectors of one width, with the ids and types of their memories.
+    """Vectors of one width, with the ids, types and projects of their memories.
 
     ``last`` is the id to continue after, None at the end.
     """
 
     ids: list[int]
     types: list[str]
+    projects: list[str | None]
     matrix: Matrix
     last: int | None
 
@@ -492,7 +493,8 @@ class Comparables:
             .subquery()
         )
         same_row = sa.and_(items.c.user_id == self.user_id, items.c.id == page.c.id)
-        wanted = sa.select(page.c.id, items.c.type, vector_bytes(page.c.vector)).select_from(
+        columns = (page.c.id, items.c.type, items.c.project_id, vector_bytes(page.c.vector))
+        wanted = sa.select(*columns).select_from(
             page.outerjoin(items, sa.and_(same_row, self.where))
         )
         # Sorted here, because SQLite would move the vectors along while sorting.
@@ -501,7 +503,8 @@ class Comparables:
         return VectorPage(
             ids=[row[0] for row in kept],
             types=[row[1] for row in kept],
-            matrix=matrix_of(connection, [row[2] for row in kept]),
+            projects=[row[2] for row in kept],
+            matrix=matrix_of(connection, [row[3] for row in kept]),
             last=rows[-1][0] if len(rows) == VECTOR_PAGE_ROWS else None,
         )
 

@@ -314,6 +314,12 @@ def in_project(table: sa.FromClause, project: Any) -> Condition:
     return sa.or_(own.is_(None), own == project)
 
 
+def is_of(table: sa.FromClause, project: str | None) -> Condition:
+    """Rows of a user that belong to just this project, or to none."""
+    own = table.c.project_id
+    return own.is_(None) if project is None else own == project
+
+
 def in_project_of_thread(table: sa.FromClause, project: Any) -> Condition:
     """Rows whose conversation belongs to a project, or to none."""
     elsewhere: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
@@ -322,6 +328,16 @@ def in_project_of_thread(table: sa.FromClause, project: Any) -> Condition:
         threads.c.project_id != project,
     )
     return ~elsewhere.exists()
+
+
+def is_of_project(table: sa.FromClause, project: Any) -> Condition:
+    """Rows whose conversation belongs to just this project."""
+    found: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
+        threads.c.user_id == table.c.user_id,
+        threads.c.thread_id == table.c.thread_id,
+        threads.c.project_id == project,
+    )
+    return found.exists()
 
 
 def sees_any(connection: sa.Connection, viewer: str) -> bool:

@@ -27,7 +27,7 @@ from ricordo.index.relations import PreparedWrite
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
-from ricordo.model.filters import ItemFilter, Sort, SortColumn
+from ricordo.model.filters import IN_NO_PROJECT, ItemFilter, Sort, SortColumn
 from ricordo.model.group import is_person
 from ricordo.model.item import Item
 from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
@@ -45,6 +45,7 @@ from ricordo.storage.sql import Condition
 from ricordo.storage.tables import formation, items, turns
 from ricordo.storage.threads import page_of_threads
 from ricordo.storage.users import note_upkeep, upkeep_state
+from ricordo.storage.where import is_of
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash, folded
 
@@ -160,9 +161,10 @@ def lines_of(shown: Iterable[InsightSource]) -> str:
 
 
 def _stated(user_id: str, now: datetime) -> Condition:
-    """Valid memories from somebody's statements; procedures say nothing about the user."""
+    """Valid memories from somebody's statements; procedures say nothing about the user, nor does
+    what is so in one project."""
     left_out = [kind.value for kind in (*_OWN_WORDS, MemoryType.PROCEDURE)]
-    return active(user_id, now) & items.c.type.not_in(left_out)
+    return active(user_id, now) & is_of(items, None) & items.c.type.not_in(left_out)
 
 
 def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Item]:
@@ -201,12 +203,14 @@ def _latest_said(view: ReadTransaction, user_id: str) -> list[tuple[int, Insight
 
 
 def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
-    """The user's turns in their latest conversations, the latest first.
+    """The user's turns in their latest conversations of no project, the latest first.
 
     With several speakers, only the turns of the one with the user's name.
     """
     said: list[Turn] = []
-    latest = page_of_threads(view.connection, user_id, limits.MAX_INSIGHT_THREADS, None).items
+    latest = page_of_threads(
+        view.connection, user_id, limits.MAX_INSIGHT_THREADS, None, IN_NO_PROJECT
+    ).items
     for thread_id in (thread.thread_id for thread in latest):
         wanted = (
             sa.select(*_TURN_COLUMNS)

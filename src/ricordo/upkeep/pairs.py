@@ -1,9 +1,9 @@
 """Pairs of memories to compare, and the rules that decide them."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,7 +36,8 @@ from ricordo.storage.items import (
     shared_among,
 )
 from ricordo.storage.relations import checked_since
-from ricordo.storage.tables import ITEMS
+from ricordo.storage.tables import ITEMS, items
+from ricordo.storage.where import is_of
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 
@@ -180,15 +181,18 @@ class Neighbours:
         if not alike:
             return set()
         own = alike[0]  # vectors of another width are compared by words
-        type_of = {item.id: item.type for item in pool}
-        is_procedure = np.asarray([type_of[one] is MemoryType.PROCEDURE for one in own.ids])
+        pooled = {item.id: item for item in pool}
+        own_kinds = _kinds(
+            (pooled[one].type is MemoryType.PROCEDURE, pooled[one].project_id) for one in own.ids
+        )
         nearest = Nearest(own.ids, own.matrix, count=NEIGHBOURS, least=self._least)
         after: int | None = 0
         while after is not None:
             with self._database.read(user_id) as view:
                 page = others.page(view.connection, own.matrix.shape[1], after)
-            kinds = np.asarray([kind == MemoryType.PROCEDURE for kind in page.types], np.bool_)
-            nearest.show(page.ids, page.matrix, kinds[:, None] == is_procedure)
+            of_page = zip(page.types, page.projects, strict=True)
+            kinds = _kinds((kind == MemoryType.PROCEDURE, project) for kind, project in of_page)
+            nearest.show(page.ids, page.matrix, kinds[:, None] == own_kinds)
             after = page.last
         for item_id, near in nearest.found().items():
             for other, cosine in near:
@@ -203,6 +207,7 @@ class Neighbours:
             return
         with self._database.read(user_id) as view:
             where = comparable(user_id, types_beside(item.type), view.now)
+            where &= is_of(items, item.project_id)
             matches = self._database.backend.search.matches(
                 view.connection, ITEMS, [user_id], terms[:_QUERY_TERMS], where, _WORD_MATCHES
             )
@@ -214,6 +219,11 @@ class Neighbours:
                 shares.append((share, other.id))
         for share, other_id in sorted(shares, key=lambda one: (-one[0], one[1]))[:NEIGHBOURS]:
             found.setdefault((min(item.id, other_id), max(item.id, other_id)), share)
+
+
+def _kinds(described: Iterable[tuple[bool, str | None]]) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """What is compared has the same number: procedures, and other things, of one project."""
+    return np.fromiter((hash(one) for one in described), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,9 +365,9 @@ def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
 
 
 def _are_alike(one: Item, other: Item) -> bool:
-    """Whether readers of one read the other too: same theme, agent and kind; for episodes, same
-    day."""
-    if (one.theme, one.agent_id) != (other.theme, other.agent_id):
+    """Whether readers of one read the other too: same theme, agent, project and kind; for episodes,
+    same day."""
+    if (one.theme, one.agent_id, one.project_id) != (other.theme, other.agent_id, other.project_id):
         return False
     if (one.type is MemoryType.INSTRUCTION) != (other.type is MemoryType.INSTRUCTION):
         return False

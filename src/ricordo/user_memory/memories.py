@@ -14,7 +14,7 @@ from ricordo.memories.replacement import read_lineage
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
-from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
+from ricordo.model.item import Added, Change, Changes, Item, Lineage, Project, Theme
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import Event, VectorState
@@ -22,6 +22,7 @@ from ricordo.operations import memories as describe
 from ricordo.storage.database import ReadTransaction, WriteTransaction, retried
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import change_theme
+from ricordo.storage.projects import projects_of
 from ricordo.storage.search_rows import text_hash
 from ricordo.user_memory.base import UserOperations, confined, implements
 
@@ -169,6 +170,13 @@ class MemoryOperations(UserOperations):
             counts = self.parts.theme_counts.seen(view, audience, user_id)
             themes = lookup.read_themes(view, audience, user_id, counts)
         return tuple(map(policy.described, themes))
+
+    @implements(describe.projects)
+    def projects(self) -> tuple[Project, ...]:
+        scope = self.scope
+        with self.database.read(scope.user_id) as view:
+            found = projects_of(view.connection, scope.user_id, view.now)
+        return tuple(one for one in found if scope.sees_project(one.project_id))
 
     @implements(describe.changes)
     def changes(self, since: int, limit: int) -> Changes:
