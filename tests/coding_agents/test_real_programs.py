@@ -1,26 +1,65 @@
 """The real coding agents with a scripted model: what they write is read, what we show they see."""
 
+import contextlib
+import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import ricordo_hook
+from ricordo.coding_agents.rules import FOLDER
 from ricordo.coding_agents.transcripts.readers import read, sessions
 from tests.coding_agents.programs import CHECK, PROGRAMS, Program, make_shop
-from tests.coding_agents.recorded import TRANSCRIPTS
+from tests.coding_agents.recorded import PROJECT, TRANSCRIPTS
 from tests.support.agent_models import AgentModelServer
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("agents.real")]
 PINNED = Path(__file__).parents[2] / "requirements" / "agents.txt"
+
+CAPTURED = {
+    "claude-code": ("user", "assistant", "tool", "tool", "tool", "tool", "assistant"),
+    "codex": ("user", "assistant", "tool", "tool", "tool", "assistant"),
+    "gemini-cli": ("user", "assistant", "tool", "tool", "tool", "assistant"),
+    "opencode": ("user", "assistant", "tool", "tool", "tool", "tool", "assistant"),
+}
+"""Who spoke in the first session: some of the programs read a file before they change it."""
 
 DECIDED = "Discounts are always rounded up, because the customer must never pay more."
 DONE = "Done: discounts are rounded up, and the check passes."
 
 
+def own_command(home: Path, *arguments: str) -> str:
+    """Our own command, with that home folder."""
+    command = str(Path(sys.executable).with_name("ricordo"))
+    ran = subprocess.run(
+        [command, *arguments],
+        cwd=home / "shop",
+        env={**os.environ, **surroundings(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "RICORDO_HOME": str(home / ".ricordo"), "RICORDO_USER": "ana"}
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path) -> Iterator[Path]:
     make_shop(tmp_path)
-    return tmp_path
+    yield tmp_path
+    with contextlib.suppress(OSError):  # there may be none
+        stop = {"v": ricordo_hook.VERSION, "do": "stop"}
+        ricordo_hook.ask(str(tmp_path / ".ricordo" / FOLDER), stop, PATIENCE_SECONDS)
 
 
 def test_the_programs_are_those_that_were_recorded() -> None:
@@ -37,6 +76,7 @@ def test_what_a_program_writes_of_its_session_is_read(program: Program, home: Pa
     (session,) = sessions(program.name, {}, home)
     assert session.folder == str(home / "shop")
     entries = list(read(program.name, session.path, session.session_id))
+    assert tuple(one.role for one in entries) == CAPTURED[program.name]
     said = [(one.role, one.content) for one in entries if one.role != "tool"]
     assert said == [("user", DECIDED), ("assistant", "I run the check first."), ("assistant", DONE)]
     calls = [one.call for one in entries if one.call is not None]
@@ -44,3 +84,20 @@ def test_what_a_program_writes_of_its_session_is_read(program: Program, home: Pa
     assert (calls[0].error or "").endswith("total(999, 50) is 500, not 499")
     assert (str(home / "shop" / "price.py"),) in [call.files for call in calls]
     assert (calls[-1].command, calls[-1].exit_code, calls[-1].output) == (CHECK, 0, "1 passed")
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_the_second_session_is_told_what_the_first_decided(program: Program, home: Path) -> None:
+    with AgentModelServer() as server:
+        own_command(home, "agents", "install", program.name, "--yes")
+        program.script_repair(server, home, DONE)
+        program.ask(f"The check fails. We decided: {DECIDED}", home, server, surroundings(home))
+        first = len(server.asked)
+        assert "rounded up" not in json.dumps(server.asked[0]["tools"])
+        wait_until(lambda: "always rounded up" in own_command(home, "list", "--project", PROJECT))
+        imported = json.loads(own_command(home, "import", program.name, "--json"))
+        assert (imported["turns"], imported["duplicates"]) == (0, len(CAPTURED[program.name]))
+        server.answer("They are rounded up.")
+        program.ask("Say how the discounts are computed.", home, server, surroundings(home))
+        (asked,) = server.asked[first:]
+    assert "Discounts are always rounded up" in json.dumps(asked)
