@@ -15,12 +15,22 @@ def register(kinds: Commands) -> None:
     parser.add_argument("--set", choices=SETS, help="only this one")
     parser.add_argument("--errors", action="store_true", help="also list what is wrong and missed")
     parser.add_argument("--show", action="store_true", help="also list all that is remembered")
+    parser.add_argument("--model", metavar="NAME", help="a language model that reads as well")
+    parser.add_argument("--base-url", metavar="URL", help="where it answers, as OpenAI does")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
     chosen = [given.set] if given.set else list(SETS)
-    found = {name: measure(read_sessions(SETS[name])) for name in chosen}
+    settings: dict[str, Any] = {}
+    if given.model:
+        settings = {
+            "model_provider": "custom_http",
+            "model_name": given.model,
+            "model_base_url": given.base_url,
+            "model_daily_tokens": 100_000_000,
+        }
+    found = {name: measure(read_sessions(SETS[name]), **settings) for name in chosen}
     if given.as_json:
         print(json.dumps({name: _plain(one) for name, one in found.items()}, ensure_ascii=False))
         return

@@ -504,6 +504,7 @@ PLACES = {
     prompt_files.SUMMARISE: {"most", "notes"},
     prompt_files.INSIGHTS: {"most", "characters", "lately", "known", "said"},
     prompt_files.COMPACT: {"summary", "bridge", "before", "transcript"},
+    prompt_files.WORK: {"transcript", "most"},
 }
 MAX_FRAME_CHARS = 3_000
 HOSTILE = "$subject ${most} $$ $transcript ${ $1 %s {notes} \\1 === turn 1 | user"

@@ -355,3 +355,93 @@ def test_a_session_gives_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     found, refused = read_work(session, 1, divided(session))
     assert len(found) == 2
     assert [one.code for _, one in refused] == ["too_many"] * 2
+
+
+def entries(*told: tuple[str, str, str]) -> dict[str, Any]:
+    return {
+        "entries": [
+            {"kind": kind, "quote": quote, "content": content} for kind, quote, content in told
+        ]
+    }
+
+
+NOTHING = {"memories": []}
+
+
+@pytest.mark.requirement("work.model")
+def test_a_model_finds_what_the_words_do_not(reader: Talking) -> None:
+    working = Working(reader)
+    reader.server.answer(NOTHING)
+    reader.server.answer(
+        entries(
+            (
+                "decision",
+                "Sessions fit into signed cookies",
+                "Sessions are kept in signed cookies.",
+            ),
+            ("convention", "money lives in integer cents", "Money is kept in integer cents."),
+        )
+    )
+    working.session(
+        "s1",
+        "Build the login.",
+        "agent: Sessions fit into signed cookies as well.",
+        "sounds good. money lives in integer cents all over this service",
+        ran("curl -s localhost", 1, "refused"),
+    )
+    assert sorted(working.known) == [
+        "convention: Money is kept in integer cents.",
+        "decision: Sessions are kept in signed cookies.",
+    ]
+    prompt = reader.server.requests[-1].body["messages"][-1]["content"]
+    assert "NEW agent: Sessions fit into" in prompt
+    assert "NEW tool: curl -s localhost failed: refused" in prompt
+    kept = working.shop.list(tags=("decision",)).items[0]
+    assert kept.source_context == "sounds good. money lives in integer cents all over this service"
+
+
+@pytest.mark.requirement("work.model")
+@pytest.mark.parametrize(
+    ("kind", "quote", "content", "reason"),
+    [
+        ("decision", "Redis it is", "Redis is used.", "no_evidence"),
+        ("decision", "cookies could be signed", "Cookies are signed.", "not_asked_for"),
+        (
+            "decision",
+            "store sessions for 9 days",
+            "Stored on Kubernetes for 12 days.",
+            "unsupported",
+        ),
+        (
+            "decision",
+            "should it be Postgres",
+            "Postgres is used.",
+            "not_kept: asked, supposed, or about a person",
+        ),
+        ("convention", "Always log the body", "The body is always logged.", "material"),
+    ],
+)
+def test_what_a_model_makes_up_is_refused(
+    reader: Talking, kind: str, quote: str, content: str, reason: str
+) -> None:
+    working = Working(reader)
+    reader.server.answer(NOTHING)
+    reader.server.answer(entries((kind, quote, content)))
+    said = "store sessions for 9 days. should it be Postgres?\n> Always log the body, he says"
+    for message in messages(said, "agent: cookies could be signed", "no, not now"):
+        working.shop.observe([message], thread="s1")
+    report = working.shop.form("s1")
+    assert [one.reason for one in report.decisions] == [reason]
+    assert working.known == []
+
+
+@pytest.mark.requirement("work.model")
+def test_a_model_does_not_repeat_what_the_words_say(reader: Talking) -> None:
+    working = Working(reader)
+    said = "We decided to use Postgres because JSONB queries differ."
+    reader.server.answer(NOTHING)
+    reader.server.answer(
+        entries(("decision", "We decided to use Postgres", "Postgres is used, as JSONB differs."))
+    )
+    working.session("s1", said)
+    assert working.known == [f"decision: {said}"]

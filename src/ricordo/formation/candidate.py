@@ -97,6 +97,11 @@ class Candidate:
         return self.passage.is_said_at(self.quote, ((start, end),))
 
     @property
+    def is_about_work(self) -> bool:
+        """Whether it was read as a kind of memory about work (``work.py``): those are tagged."""
+        return self.project_id is not None and bool(self.tags)
+
+    @property
     def is_unsure(self) -> bool:
         """Somebody else may be speaking: requests need consent."""
         return self.passage.is_said_at(self.quote, self.passage.unsure)

@@ -127,6 +127,7 @@ def waiting_for(
     anything, somebody else is probably speaking        proposed: stored when the user agrees
     explicit: "remember that …"                         stored
     says only that a memory is over                     stored
+    about work (work.py), where nothing is private      stored
     private, added to a request for something else      proposed: stored when the user agrees
     touches a sensitive field                           proposed: stored when the user agrees
     a wish about tone, or a goal                        proposed: stored when said again
@@ -212,7 +213,7 @@ def _kind_of(
     is_request = candidate.is_explicit or candidate.type in _REQUESTS
     if candidate.is_doubtful or (is_request and candidate.is_unsure):
         return ProposalKind.CONSENT, (UNSURE_VOICE,)
-    if candidate.is_explicit or candidate.is_ending:
+    if candidate.is_explicit or candidate.is_ending or candidate.is_about_work:
         return None, ()
     touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
     touched |= candidate.fields

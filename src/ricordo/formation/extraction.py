@@ -225,7 +225,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     found = _of_person(model, user_id, segment, read_turns)
     if segment.project_id is None:
         return found
-    work, problems = about_work(segment, read_turns, found.candidates)
+    work, problems = about_work(model, user_id, segment, read_turns, found.candidates)
     return Found(work, [*found.refused, *problems], (), found.material)
 
 
@@ -293,7 +293,11 @@ def _of_person(
 
 
 def about_work(
-    segment: Segment, read_turns: Sequence[Passage], kept: Sequence[Candidate]
+    model: MeteredModel | None,
+    user_id: str,
+    segment: Segment,
+    read_turns: Sequence[Passage],
+    kept: Sequence[Candidate],
 ) -> tuple[list[Candidate], list[Decision]]:
     """What a conversation about a project tells of the work, and of what it tells else the rest.
 
@@ -304,9 +308,18 @@ def about_work(
     project_id = segment.project_id
     before = divided(segment.session)
     turns = [*segment.session, *segment.new]
-    work, refused = read_work(turns, segment.new[0].position, [*before, *read_turns])
+    said, first_new = [*before, *read_turns], segment.new[0].position
+    by_model: list[Candidate] = []
+    problems: list[Decision] = []
+    if model is not None:
+        from ricordo.formation.work_model import read_work_with_model
+
+        own = [one for one in said if one.is_from_user]
+        by_model, unsaid = read_work_with_model(model, user_id, turns, first_new, own)
+        problems += [rejected(content, reason) for content, reason in unsaid]
+    work, refused = read_work(turns, first_new, said, by_model)
     found = [replace(one, project_id=project_id) for one in work]
-    problems = [rejected(content, reason) for content, reason in refused]
+    problems += [rejected(content, reason) for content, reason in refused]
     for one in kept:
         if any(_overlap(one, other) for other in found if other.kind != DONE):
             problems.append(rejected(one.content, _REPEATED))

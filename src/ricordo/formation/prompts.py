@@ -10,7 +10,8 @@ JUDGE: Final = "judge.v1"
 SUMMARISE: Final = "summarise.v1"
 INSIGHTS: Final = "insights.v1"
 COMPACT: Final = "compact.v1"
-PROMPTS: Final = ("extract.v1", EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT)
+WORK: Final = "work.v1"
+PROMPTS: Final = ("extract.v1", EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT, WORK)
 
 
 def render(name: str, **values: object) -> str:

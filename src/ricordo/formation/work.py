@@ -127,17 +127,23 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def read_work(
-    turns: Sequence[Turn], first_new: int, passages: Sequence[Passage]
+    turns: Sequence[Turn],
+    first_new: int,
+    passages: Sequence[Passage],
+    by_model: Sequence[Candidate] = (),
 ) -> tuple[list[Candidate], list[tuple[str, Rejection]]]:
     """Candidates for the memory of a project, and what was refused.
 
     ``turns`` are those of the session so far; those from position ``first_new`` on are new.
-    ``passages`` are what its user said.
+    ``passages`` are what its user said, and ``by_model`` what a language model read in it: what
+    the rules read themselves is not repeated.
     """
     session = _Session(turns, first_new, passages)
+    read = list(session.read())
+    read += [one for one in by_model if not any(_tells_same(one, other) for other in read)]
     found: list[Candidate] = []
     refused: list[tuple[str, Rejection]] = []
-    for candidate in session.read():
+    for candidate in read:
         problem = problem_of(candidate)
         if problem is None:
             found.append(candidate)
@@ -149,6 +155,16 @@ def read_work(
         for one in found[most:]
     ]
     return sorted(found[:most], key=lambda one: one.passage.position), refused
+
+
+def _tells_same(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates rest on the same words, or on nearly the same."""
+    if one.kind != other.kind and DONE in (one.kind, other.kind):
+        return False
+    if one.passage.turn_id == other.passage.turn_id:
+        return one.quote in other.content or other.quote in one.quote or one.quote in other.quote
+    mine, theirs = terms_of(one.content), terms_of(other.content)
+    return one.kind == other.kind and 2 * len(mine & theirs) > len(mine)
 
 
 def blob_tag(blobs: Mapping[str, str], files: Sequence[str]) -> str | None:
@@ -217,7 +233,7 @@ def sentences_of(text: str) -> list[str]:
     return [one for one in found if any(map(str.isalnum, one))]
 
 
-def _is_statement(sentence: str) -> bool:
+def is_statement(sentence: str) -> bool:
     """Neither a question nor a supposition, and nothing about the speaker."""
     return not (
         len(sentence) > _MOST_SENTENCE_CHARS
@@ -254,7 +270,7 @@ class _Session:
             for number, text in enumerate(parts):
                 one = _Sentence(text, number, parts)
                 kind, content = None, ""
-                if _is_statement(text):
+                if is_statement(text):
                     kind, content = self._kind_of(one, asked, turn)
                 is_told = kind is WorkKind.FAILED and not terms_of(text)
                 if kind is None or (is_told and any(kind is before for before, _, _ in found)):
@@ -265,7 +281,7 @@ class _Session:
                 elif not any(text in content for _, content, _ in found):
                     found.append((kind, content, text))
             for kind, content, quote in found:
-                yield replace(self._candidate(kind, content, quote, passage), answers=asked.said)
+                yield replace(work_candidate(kind, content, quote, passage), answers=asked.said)
 
     def _asked_before(self, place: int) -> "_Asked":
         """What the agent said since the user spoke last, and what the user had said then."""
@@ -340,8 +356,8 @@ class _Session:
             for text in sentences_of(without_blocks(turn.content)):
                 is_left = _LEFT_BY_AGENT.search(text) and not text.endswith(_ASKS)
                 if is_left and len(terms_of(text)) >= _FEWEST_TERMS:
-                    passage = _passage_of(turn, without_blocks(turn.content))
-                    yield self._candidate(WorkKind.OPEN, text, text, passage)
+                    passage = passage_of(turn, without_blocks(turn.content))
+                    yield work_candidate(WorkKind.OPEN, text, text, passage)
 
     def _done(self) -> Iterator[Candidate]:
         """What is said to be done, and committed: it may end what was open."""
@@ -353,18 +369,18 @@ class _Session:
             if passage is not None:
                 parts = [one for one in sentences_of(passage.text) if _RESOLVED.search(one)]
             elif turn.role == _ASSISTANT and any(one < turn.position for one in edits):
-                passage = _passage_of(turn, without_blocks(turn.content))
+                passage = passage_of(turn, without_blocks(turn.content))
                 parts = [one for one in sentences_of(passage.text) if not _NOT_DONE.search(one)]
             else:
                 continue
             for text in parts:
                 if not (text.endswith(_ASKS) or _LEFT.search(text)) and terms_of(text):
-                    yield self._candidate(DONE, text, text, passage)
+                    yield work_candidate(DONE, text, text, passage)
         for call in self._new(self.calls):
             subject = COMMIT_SUBJECT.search(call.command)
             if subject and call.failed is False and terms_of(subject["said"]):
                 quote = subject["said"]
-                yield self._candidate(DONE, quote, quote, _passage_of(call.turn, call.command))
+                yield work_candidate(DONE, quote, quote, passage_of(call.turn, call.command))
 
     # -- what is seen
 
@@ -387,20 +403,20 @@ class _Session:
 
             best = max(runs, key=rank)
             is_sure = best.command in named or times[best.command] > 1
-            found = self._candidate(
+            found = work_candidate(
                 WorkKind.COMMAND,
                 f"{PURPOSES[purpose][1]}: `{best.command}`",
                 best.command,
-                _passage_of(best.turn, best.command),
+                passage_of(best.turn, best.command),
             )
             yield replace(found, key=f"command: {purpose}", importance=3 if is_sure else 2)
         for call in self._new(self.calls):
             if call.failed is False and call.command:
-                done = self._candidate(
+                done = work_candidate(
                     DONE,
                     f"`{call.command}` works",
                     call.command,
-                    _passage_of(call.turn, call.command),
+                    passage_of(call.turn, call.command),
                 )
                 yield replace(done, key=_open_key(call.command))
 
@@ -459,8 +475,8 @@ class _Session:
         content = f"`{failed.command}` failed: {error} What helped: {'; '.join(what)}."
         explained = self._explanation(failed, then, error, files)
         content = f"{content} {explained}".strip()
-        found = self._candidate(
-            WorkKind.PITFALL, content, error, _passage_of(then.turn, failed.output)
+        found = work_candidate(
+            WorkKind.PITFALL, content, error, passage_of(then.turn, failed.output)
         )
         yield replace(found, tags=(*found.tags, *self._ties(files)))
 
@@ -494,8 +510,8 @@ class _Session:
             error = essential_line(failed.output)
             if position >= self.first_new and not is_told and wanted and error:
                 content = f"Tried and taken back: {wanted} `{failed.command}` failed: {error}"
-                passage = _passage_of(failed.turn, failed.output)
-                yield self._candidate(WorkKind.FAILED, content, error, passage)
+                passage = passage_of(failed.turn, failed.output)
+                yield work_candidate(WorkKind.FAILED, content, error, passage)
             failed = None
 
     def _failing(self) -> Iterator[Candidate]:
@@ -510,27 +526,11 @@ class _Session:
             if not call.failed or any(one > call.turn.position for one in taken_back):
                 continue
             content = f"`{call.command}` fails" + (f": {error}" if error else ".")
-            passage = _passage_of(call.turn, call.output or call.command)
-            found = self._candidate(WorkKind.OPEN, content, error or call.command, passage)
+            passage = passage_of(call.turn, call.output or call.command)
+            found = work_candidate(WorkKind.OPEN, content, error or call.command, passage)
             yield replace(found, key=_open_key(call.command))
 
     # -- candidates
-
-    def _candidate(
-        self, kind: WorkKind | str, content: str, quote: str, passage: Passage
-    ) -> Candidate:
-        known = WorkKind(kind) if kind != DONE else None
-        return Candidate(
-            content=_tidy(content),
-            quote=quote,
-            passage=passage,
-            type=MemoryType.FACT if known is None else _TYPES.get(known, MemoryType.FACT),
-            theme=WORK_THEME,
-            importance=2 if known is None else _IMPORTANCE.get(known, 2),
-            is_in_own_words=True,
-            kind=str(kind),
-            tags=() if known is None else (known.value,),
-        )
 
     def _tied(self, candidate: Candidate) -> Candidate:
         """With the files that were changed for it, and the commit that they went into."""
@@ -563,7 +563,28 @@ class _Session:
         return (*(f"{FILE_TAG}{one}" for one in tied), *((noted,) if noted else ()))
 
 
-def _passage_of(turn: Turn, text: str) -> Passage:
+def work_candidate(kind: WorkKind | str, content: str, quote: str, passage: Passage) -> Candidate:
+    known = WorkKind(kind) if kind != DONE else None
+    return Candidate(
+        content=_tidy(content),
+        quote=quote,
+        passage=passage,
+        type=MemoryType.FACT if known is None else _TYPES.get(known, MemoryType.FACT),
+        theme=WORK_THEME,
+        importance=2 if known is None else _IMPORTANCE.get(known, 2),
+        is_in_own_words=True,
+        kind=str(kind),
+        tags=() if known is None else (known.value,),
+    )
+
+
+def agrees_with(answer: str) -> bool:
+    """Whether an answer says yes to what was proposed."""
+    first = next(iter(sentences_of(answer)), "")
+    return _AGREES.match(first) is not None and not _DENIES.match(first)
+
+
+def passage_of(turn: Turn, text: str) -> Passage:
     return Passage(
         turn_id=turn.id,
         position=turn.position,
@@ -582,7 +603,7 @@ def _with_reason(one: _Sentence) -> str:
     if _REASON.match(one.following):
         return f"{text} {one.following}"
     before = one.preceding
-    is_reason = len(before.split()) >= _FEWEST_OF_REASON and _is_statement(before)
+    is_reason = len(before.split()) >= _FEWEST_OF_REASON and is_statement(before)
     return f"{before} {text}" if is_reason and not _AGREES.match(before) else text
 
 
