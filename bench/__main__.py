@@ -12,6 +12,7 @@ from bench import (
     ends,
     figures,
     growth,
+    hooks,
     imports,
     languages,
     load,
@@ -49,6 +50,7 @@ def main() -> None:
     backup.register(kinds)
     cold.register(kinds)
     growth.register(kinds)
+    hooks.register(kinds)
     imports.register(kinds)
     languages.register(kinds)
     conversation.register(kinds)

@@ -377,3 +377,17 @@ def test_every_peer_is_pinned_and_who_is_not_measured_has_a_reason() -> None:
         assert re.search(rf"^{re.escape(entry.package)}(\[[\w-]+\])?==\d", text, re.MULTILINE)
     assert all(one.name and len(one.reason) > 20 for one in NOT_RUN)
     assert not {one.name for one in NOT_RUN} & {entry.name for entry in PEERS}
+
+
+@pytest.mark.slow
+def test_hooks_are_measured_with_the_process_behind_them_and_without() -> None:
+    found = measured("hooks", "--size", 20, "--runs", 2)
+    kinds = [(one["event"], one["behind"]) for one in found["events"]]
+    assert kinds == [
+        ("nothing (Python alone)", ""),
+        *((event, "running") for event in ("SessionStart", "UserPromptSubmit", "Stop")),
+        ("Stop, 5 MB", "running"),
+        *((event, "started by it") for event in ("SessionStart", "UserPromptSubmit", "Stop")),
+        ("UserPromptSubmit", "hanging"),
+    ]
+    assert all(one["times"]["calls"] == 2 for one in found["events"])

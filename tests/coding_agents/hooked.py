@@ -24,6 +24,8 @@ RUN = f"import sys;sys.path.append({str(SOURCES)!r});import ricordo_hook;ricordo
 class Home:
     """A home folder, with hooks that run on it."""
 
+    command = (sys.executable, "-m", "ricordo")
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.folder = path / "agents"

@@ -107,6 +107,7 @@ def test_nothing_of_a_project_that_is_off_is_stored(
     assert memory.users() == [] or not memory.user("ana").threads().items
 
 
+@pytest.mark.requirement("agents.secrets")
 def test_no_generated_secret_is_left_wherever_it_stands(rules: Rules) -> None:
     left = [
         told

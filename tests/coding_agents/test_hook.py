@@ -19,9 +19,10 @@ import pytest
 import ricordo_hook
 from tests.coding_agents.generated_secrets import generated
 from tests.coding_agents.hooked import PATIENCE_SECONDS, Home, Session, hooked, is_running
+from tests.support.processes import killed_drain
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("agents.faults")]
 
 
 @pytest.fixture
@@ -322,6 +323,7 @@ def test_the_log_stays_small_and_says_nothing_of_what_was_said(home: Home) -> No
         assert told.secret not in home.log()
 
 
+@pytest.mark.requirement("agents.secrets")
 def test_secrets_of_a_session_are_neither_stored_nor_logged_nor_shown(
     home: Home, session: Session
 ) -> None:
@@ -330,12 +332,41 @@ def test_secrets_of_a_session_are_neither_stored_nor_logged_nor_shown(
         session.say("user" if number % 2 else "assistant", f"Number {number}: {one.text}")
     stop(home, session)
     home.wait_until_stored()
+    home.ask("drain")
+    other = {**session.payload, "session_id": "s2"}
+    shown = home.shown("claude-code", "SessionStart", other)
+    for one in told[:3]:
+        shown += home.shown("claude-code", "UserPromptSubmit", {**other, "prompt": one.text})
+    assert [one for one in told if one.secret in shown] == []
     home.ask("stop")
     wait_until(lambda: home.present() is None, PATIENCE_SECONDS)
     wait_until(lambda: not (home.path / "ricordo.db-wal").exists(), PATIENCE_SECONDS)
     kept = b"".join(path.read_bytes() for path in home.path.rglob("*") if path.is_file())
     assert b"Number 299" in kept
     assert [one for one in told if one.secret.encode() in kept] == []
+
+
+def test_one_that_dies_anywhere_while_it_stores_leaves_nothing_half_done_or_doubled(
+    home: Home, session: Session
+) -> None:
+    """It is killed as it gives the database its first, its third, … command, until one lives."""
+    for number in range(3):
+        session.say("user", f"Number {number}")
+        event = home.folder / "spool" / f"{number}.event"
+        event.parent.mkdir(parents=True, exist_ok=True)
+        header = {"v": 1, "agent": "claude-code", "event": "Stop", "cwd": "/", "env": {}}
+        event.write_text(json.dumps(header) + "\n" + json.dumps(session.payload))
+    assert home.threads() == []  # the store is made
+    died = 0
+    for at_command in range(1, 1_000, 3):
+        if not killed_drain(home.path, at_command):
+            break
+        died += 1
+        found = contents(home, "claude-code:s1") if home.threads() else []
+        assert found in ([], [f"Number {number}" for number in range(3)])
+    assert died > 1
+    assert home.waiting() == []
+    assert contents(home, "claude-code:s1") == [f"Number {number}" for number in range(3)]
 
 
 def test_what_runs_at_an_event_loads_little() -> None:

@@ -14,6 +14,8 @@ from ricordo.coding_agents.programs import PROGRAMS, commands
 from ricordo.coding_agents.settings_files import MARKS
 from tests.support.commandline import ricordo as run_command
 
+pytestmark = pytest.mark.requirement("agents.install")
+
 AGENTS = tuple(PROGRAMS)
 
 

@@ -6,6 +6,8 @@ import pytest
 from ricordo.coding_agents.projects import normalised_remote, project_of, relative_to_root
 from ricordo.limits import MAX_REFERENCE_CHARS
 
+pytestmark = pytest.mark.requirement("agents.capture")
+
 
 def git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(

@@ -16,6 +16,8 @@ from ricordo.coding_agents.rules import (
 from ricordo.errors import FilesUnavailable, InvalidValue, UnknownField
 from tests.docs.markdown import blocks, pages
 
+pytestmark = pytest.mark.requirement("agents.capture")
+
 
 def call(*files: str, command: str | None = None, name: str = "Read") -> Entry:
     made = ToolCall(name=name, files=files, command=command)

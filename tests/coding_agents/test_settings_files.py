@@ -20,6 +20,8 @@ from ricordo.coding_agents.settings_files import (
 )
 from ricordo.errors import FilesUnavailable, InvalidInput
 
+pytestmark = pytest.mark.requirement("agents.install")
+
 HOOK = {"hooks": [{"type": "command", "command": "/opt/bin/ricordo-hook claude-code Stop"}]}
 SERVER = {"command": "/opt/bin/ricordo", "args": ["mcp"]}
 OURS = (Setting(("hooks", "Stop"), HOOK, in_list=True), Setting(("mcpServers", "ricordo"), SERVER))

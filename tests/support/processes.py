@@ -75,6 +75,32 @@ def killed_former(url: str, thread: str, at_command: int) -> bool:
     return process.exitcode != 0
 
 
+def killed_drain(home: Path, at_command: int) -> bool:
+    """Store what hooks noted in a process that dies as it gives the database its nth command.
+
+    False when there were fewer, so that it has come to its end.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    process = context.Process(target=_drain_until, args=(home, at_command, dict(os.environ)))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
+
+
+def _drain_until(home: Path, at_command: int, environment: dict[str, str]) -> None:
+    _take_over({**environment, "RICORDO_EMBEDDING_PROVIDER": "none"})
+    from ricordo.coding_agents.resident import Resident
+
+    one = Resident(home, run_jobs=False)
+    one.memory()
+    die_at(at_command)
+    one.work_off()
+    sys.setprofile(None)
+    one.close()
+
+
 def die_at(at_command: int) -> None:
     """Let this process die as it gives the database its nth command from now on."""
     left = at_command

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ricordo.memory import Memory
 
 IDLE_SECONDS: Final = 900.0
-SHOW_SECONDS: Final = 0.2
+SHOW_SECONDS: Final = 0.19
 """How long an answer may take; the hook waits a little longer."""
 
 _LOCK: Final = "resident.lock"
@@ -129,7 +129,7 @@ class Resident:
 
         place = self.ingest.place_of(event)
         if event.kind == "prompt":
-            return showing.for_prompt(self.memory(), place, event)
+            return showing.for_prompt(self.memory(), place, event, SHOW_SECONDS * 0.9)
         text = showing.at_start(self.memory(), place, event)
         if event.payload.get("source") != "resume":
             with contextlib.suppress(FilesUnavailable):

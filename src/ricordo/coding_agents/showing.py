@@ -16,14 +16,18 @@ _NO_PROMPTS: Final = ("<task-notification>", "<system-reminder>", "<local-comman
 
 
 def at_start(memory: "Memory", place: Place, event: Event) -> str:
-    """The brief of a session that starts; nothing where it goes on and has been shown one."""
+    """The brief of a session that starts; nothing where it goes on and has been shown one.
+
+    Raises:
+        StorageError: the store cannot be read.
+    """
     if event.payload.get("source") == "resume":
         return ""
     return _brief(memory, place, thread_of(event.agent, event.session_id))
 
 
 def noted(memory: "Memory", place: Place) -> str:
-    """The brief of the next session, whichever it is."""
+    """The brief of the next session, whichever it is. Raises StorageError."""
     return _brief(memory, place, None)
 
 
@@ -31,8 +35,10 @@ def _brief(memory: "Memory", place: Place, session: str | None) -> str:
     settings = place.rules.settings
     if place.rules.is_off or not settings.brief:
         return ""
+    user = memory.user(place.user)
+    user.threads(limit=1)  # a store that fails is no project of which nothing is known
     made = briefs.brief(
-        memory.user(place.user),
+        user,
         place.project.id,
         root=place.project.root,
         session=session,
@@ -41,8 +47,9 @@ def _brief(memory: "Memory", place: Place, session: str | None) -> str:
     return made.text
 
 
-def for_prompt(memory: "Memory", place: Place, event: Event) -> str:
-    """What is known that matters for a prompt, and was not shown in this session yet."""
+def for_prompt(memory: "Memory", place: Place, event: Event, seconds: float) -> str:
+    """What is known that matters for a prompt, and was not shown in this session yet; nothing
+    where that takes longer than so many seconds."""
     settings = place.rules.settings
     prompt = _OWN.sub("", str(event.payload.get("prompt") or "")).strip()
     if place.rules.is_off or not settings.recall or not prompt or prompt.startswith(_NO_PROMPTS):
@@ -54,5 +61,6 @@ def for_prompt(memory: "Memory", place: Place, event: Event) -> str:
         thread_of(event.agent, event.session_id),
         root=place.project.root,
         budget_tokens=settings.recall_tokens,
+        deadline=seconds,
     )
     return shown.text

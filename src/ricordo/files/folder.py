@@ -87,6 +87,11 @@ class FilesFolder:
     def prompts(self) -> Path:
         return self.top / "prompts"
 
+    @property
+    def briefs(self) -> Path:
+        """What hooks of coding agents show while nothing else runs, of whichever user."""
+        return self.top / "agents" / "briefs"
+
     def of(self, user_id: str) -> UserFiles:
         """The files of a user. Raises InvalidValue: global memories have no files."""
         if not is_person(user_id):

@@ -94,8 +94,9 @@ class FilesErasure:
     link.
     """
 
-    def __init__(self, doomed: tuple[Path, ...]) -> None:
+    def __init__(self, doomed: tuple[Path, ...], briefs: Path | None = None) -> None:
         self._targets = doomed
+        self._briefs = briefs  # made anew when they are needed
 
     @classmethod
     @contextlib.contextmanager
@@ -115,14 +116,14 @@ class FilesErasure:
                     locks.enter_context(locked(file.lock, limits.MIRROR_LOCK_SECONDS))
             if user_id != folder.files_user:
                 own = [*_of_mirror(files), *_of_profile(files), folder.folder_of(user_id)]
-                yield cls(tuple(own))
+                yield cls(tuple(own), folder.briefs)
                 return
             own = []
             if files.mirror.noted_user() in (None, user_id):
                 own += [*_of_mirror(files), files.memory]
             if files.profile_sync.noted_user() in (None, user_id):
                 own += _of_profile(files)
-            yield cls(tuple(own))
+            yield cls(tuple(own), folder.briefs)
 
     @property
     def exist(self) -> bool:
@@ -132,7 +133,7 @@ class FilesErasure:
         """Remove the files; how many. Raises FilesUnavailable."""
         removed = 0
         left: list[FilesUnavailable] = []
-        for path in self._targets:
+        for path in (*self._targets, *filter(None, [self._briefs])):
             try:
                 removed += remove_tree(path)
                 removed += remove_drafts(path)
