@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Memory
-from ricordo.errors import StorageError
+from ricordo.errors import PermissionMissing, StorageError
 from ricordo.model.vocabulary import GroupRole
 from ricordo.storage import database as transactions
 from ricordo.storage.database import Database
@@ -179,3 +179,27 @@ def test_an_operation_reaches_a_space_as_its_member(
             memory.user(name, group="payments").add("Not allowed")
     eve = memory.user("eve", group="payments")
     assert list(eve.list()) == list(eve.search("refunds")) == list(eve.changes()) == []
+
+
+def test_who_is_removed_while_they_begin_to_write_writes_nothing(
+    open_store: Callable[..., Memory], postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_store(postgres_url)
+    memory.create_group("payments", manager="ana")
+    memory.set_member("payments", "ben", "write")
+    begun = transactions.WriteTransaction
+
+    class Late(begun):  # type: ignore[misc, valid-type]
+        """Begins after the role was looked up, and the member was made a reader."""
+
+        def __init__(self, *given: object) -> None:
+            if given[-1] == "ben":
+                memory.set_member("payments", "ben", "read")
+            super().__init__(*given)
+
+    ben = memory.user("ben", group="payments")
+    assert ben.add("Refunds go through the ledger")
+    monkeypatch.setattr(transactions, "WriteTransaction", Late)
+    with pytest.raises((PermissionMissing, StorageError)):
+        ben.add("One more")
+    assert len(ben.list()) == 1
