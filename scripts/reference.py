@@ -357,7 +357,8 @@ def filters_page() -> str:
         text_of(filters.ItemFilter.parse.__doc__).split("\n\n")[1],
         "Without `status`, active memories are listed; with `as_of`, active and superseded ones."
         " The filters on where a memory came from (`thread_id`, `message_id`, `agent_id`, `run_id`,"
-        " `actor_id`, `role`) find a user's own memories only, never shared or global ones.",
+        " `actor_id`, `role`) and `project_id` find a user's own memories only, never shared or"
+        " global ones.",
         table(["Filter", "On the command line", "Type", "Meaning"], rows),
         "Where a name has several spellings, each means the same; only one of them may be given.",
         "## Sorting",

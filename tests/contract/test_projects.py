@@ -142,6 +142,8 @@ def test_a_conversation_is_of_the_project_that_it_began_in(work: Work) -> None:
     assert {one.thread_id for one in work.shop.threads()} == {"t1", "t2"}
     assert {one.thread_id for one in work.blog.threads()} == {"t2"}
     assert len(work.shop.turns("t1")) == 2
+    assert [one.thread_id for one in work.ana.threads(project_id=SHOP)] == ["t1"]
+    assert list(work.blog.threads(project_id=SHOP)) == []
     for elsewhere in ("t1", "t2"):
         with pytest.raises(OtherProject, match=f"'{elsewhere}' began in another project"):
             work.blog.observe([turn], thread=elsewhere)
@@ -167,6 +169,30 @@ def test_the_feed_leaves_out_other_projects(work: Work) -> None:
     work.shop.add("Something of the shop")
     (told,) = work.shop.context("", thread="t").delta
     assert told.startswith("+created")
+
+
+def test_a_reason_that_may_quote_another_project_is_left_out(work: Work) -> None:
+    why = "the shop does as the blog with rsync"
+    work.ana.add("Rsync for all", supersedes=work.in_shop, project_id=BLOG, reason=why)
+    assert [one.reason for one in work.ana.history(work.in_shop)] == [None, why]
+    assert [one.reason for one in work.shop.history(work.in_shop)] == [None, None]
+    assert all(one.reason is None for one in work.shop.changes())
+    assert why in [one.reason for one in work.ana.changes()]
+    assert work.shop.lineage(work.in_shop).successor is None
+
+
+def test_the_log_of_a_day_leaves_out_other_projects(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(backend_url, window_turns=4, window_kept_turns=1)
+    for project in (SHOP, BLOG):
+        one = memory.user("ana", project=project)
+        said = [{"role": "user", "content": f"About {project}, part {n}"} for n in range(8)]
+        one.observe(said, thread=project)
+        assert one.compact(project).compactions
+    day = memory.user("ana", project=SHOP).day_log()
+    assert {entry.thread_id for entry in day.entries} == {SHOP}
+    assert {entry.thread_id for entry in memory.user("ana").day_log().entries} == {SHOP, BLOG}
 
 
 def test_proposals_are_of_a_project(work: Work) -> None:

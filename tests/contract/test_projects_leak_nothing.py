@@ -37,7 +37,8 @@ def store(
         if request.param == "sqlite"
         else request.getfixturevalue("postgres_database")
     )
-    with open_memory(url, run_jobs=False, embedder=WordEmbedder()) as memory:
+    small = {"window_turns": 4, "window_kept_turns": 1}
+    with open_memory(url, run_jobs=False, embedder=WordEmbedder(), **small) as memory:
         yield memory, itertools.count()
 
 
@@ -95,7 +96,7 @@ class World:
         """A conversation in each, of which another one's memory says that it comes."""
         for project, one in self.of.items():
             thread = self.thread(project)
-            words = ("I drive a Volvo", "Where is the harbour?", "I sold the Volvo")
+            words = ("I drive a Volvo", *["Where is the harbour?"] * 6, "I sold the Volvo")
             turns = [
                 {"role": "user", "content": f"{said} {self.mark(project)}", "id": f"m{place}"}
                 for place, said in enumerate(words)
@@ -112,7 +113,8 @@ class World:
             moving = one.add(self.text(project, "Volvo"), thread_id=thread, message_id="m1").id
             elsewhere = other.scope.project_id or "bravo"
             text = self.text(elsewhere, "now there")
-            moved = self.whole.add(text, supersedes=moving, project_id=elsewhere)
+            why = self.text(elsewhere, "why")
+            moved = self.whole.add(text, supersedes=moving, project_id=elsewhere, reason=why)
             self.ids += [moving, moved.id]
             self.whole.save_checkpoint(thread, {"state": self.mark("none")})
             one.compact(thread)

@@ -43,6 +43,7 @@ CLAIMS = {
     "Files": ["files.mirror-edits", "files.daily-log", "prompt.profile"],
     "State": ["checkpoints.states", "checkpoints.langgraph", "checkpoints.store"],
     "Upkeep": ["upkeep.consolidate", "upkeep.forget", "jobs.celery"],
+    "Projects": ["projects.bound", "projects.same", "projects.formed", "page.projects"],
     "Agents": ["recall.query", "access.categories"],
     "Service": [
         *("http.complete", "access.keys", "observability.metrics", "observability.no-content"),

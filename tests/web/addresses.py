@@ -35,6 +35,8 @@ PAGES: Final = {
         lambda life: f"/ui/conversations/thread?id={quote(life.threads[0])}",
         "Cherry tomatoes do well in pots.",
     ),
+    "/ui/projects": _at("/ui/projects", "There are no projects yet"),
+    "/ui/projects/project": _at("/ui/projects/project?id=github.com/acme/shop", "acme/shop"),
     "/ui/changes": _at("/ui/changes", "said so in the evening"),
     "/ui/proposals": _at("/ui/proposals", "I live in Turin"),
     "/ui/graph": _at("/ui/graph", "Took the night train to the coast in spring"),

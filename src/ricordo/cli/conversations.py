@@ -167,7 +167,7 @@ def _log_table(found: "DayLog") -> Shown:
     return TableListing(["Until (UTC)", "Thread", "What was said"], rows)
 
 
-threads = command_of(describe.threads, tables.thread_table)
+threads = command_of(describe.threads, tables.thread_table, project_id="--only-project")
 thread = command_of(describe.thread, tables.card, thread_id="THREAD")
 turns = command_of(describe.turns, tables.turn_table, thread_id="THREAD")
 source = command_of(describe_recall.source_turn, _source_table)

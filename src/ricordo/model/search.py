@@ -41,13 +41,14 @@ class Hit(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHit(Hit):
-    """A found memory. ``owner_id`` is None for the user's own."""
+    """A found memory. ``owner_id`` is None for the user's own, whose ``project_id`` it shows."""
 
     theme: str
     type: MemoryType
     status: Status
     created_at: datetime
     owner_id: str | None = None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

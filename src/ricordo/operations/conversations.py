@@ -51,7 +51,13 @@ _VERSION = Integer(0, limits.MAX_ID, about="The version that is there; 0: nothin
 
 @conversation("GET /v1/threads list_threads", within_project=True)
 def threads(
-    *, limit: PageLimit = limits.DEFAULT_PAGE_ITEMS, cursor: PageCursor = None
+    *,
+    project_id: Annotated[
+        str | None,
+        Reference(about="Only those of this project.", metavar="PROJECT", completes="project"),
+    ] = None,
+    limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
+    cursor: PageCursor = None,
 ) -> Page[Thread]:
     """This user's conversations, the latest first.
 

@@ -235,6 +235,7 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
             status=item.status,
             created_at=item.created_at,
             owner_id=other_owner(item.user_id, user_id),
+            project_id=item.project_id,
             **common,
         )
 

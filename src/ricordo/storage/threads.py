@@ -311,8 +311,10 @@ def page_of_threads(
     limit: int,
     cursor: str | None,
     project: str | None = None,
+    only_project: str | None = None,
 ) -> Page[Thread]:
-    """A user's threads, the latest first; with a ``project``, those of it and of none.
+    """A user's threads, the latest first; with a ``project``, those of it and of none. Of them just
+    those of ``only_project``, if one is given.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -320,6 +322,8 @@ def page_of_threads(
     wanted = _select_threads.where(threads.c.user_id == user_id)
     if project is not None:
         wanted = wanted.where(in_project(threads, project))
+    if only_project is not None:
+        wanted = wanted.where(threads.c.project_id == only_project)
     return page_by_time(
         connection,
         wanted,

@@ -83,11 +83,13 @@ class ConversationOperations(UserOperations):
         return redact(self.database, self.recall.embedders, window, self.scope, wanted, reason)
 
     @implements(describe.threads)
-    def threads(self, limit: int, cursor: str | None) -> Page[Thread]:
+    def threads(self, project_id: str | None, limit: int, cursor: str | None) -> Page[Thread]:
         scope = self.scope
         with self.database.read(scope.user_id) as view:
             return thread_rows.page_of_threads(
-                view.connection, scope.user_id, limit, cursor, scope.project_id
+                *(view.connection, scope.user_id, limit, cursor),
+                project=scope.project_id,
+                only_project=project_id,
             )
 
     @implements(describe.thread)

@@ -22,11 +22,14 @@ router = page_router()
 
 
 @router.get("/conversations")
-def list_conversations(page: Page, cursor: str | None = None) -> Response:
-    found = page.memory.threads(limit=limits.PAGE_ROWS, cursor=cursor or None)
+def list_conversations(page: Page, project: str = "", cursor: str | None = None) -> Response:
+    found = page.memory.threads(
+        project_id=project or None, limit=limits.PAGE_ROWS, cursor=cursor or None
+    )
     shown: dict[str, Any] = {
         "threads": found.items,
-        "more": next_page(_PATH, found.next_cursor),
+        "more": next_page(_PATH, found.next_cursor, project=project),
+        "project": project,
         "is_first": not cursor,
     }
     if page.is_partial:

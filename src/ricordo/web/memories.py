@@ -18,6 +18,7 @@ from ricordo.model.search import MemoryHit
 from ricordo.model.vocabulary import MemoryType, Status
 from ricordo.web.forms import Posted
 from ricordo.web.page_request import Page, PageRequest
+from ricordo.web.projects import chosen_projects
 from ricordo.web.rendering import PRIVATE, address, next_page
 from ricordo.web.routing import page_router
 
@@ -52,6 +53,7 @@ class MemoryFilter:
     """The filters of the form; empty strings are not set."""
 
     theme: str = ""
+    project: str = ""
     type: str = ""
     status: str = ""
     tags: str = ""
@@ -68,7 +70,12 @@ class MemoryFilter:
     @property
     def is_narrowed(self) -> bool:
         """Whether any filter is set."""
-        return any((self.theme, self.type, self.status, self.tags, self.since, self.until))
+        return any(
+            (
+                *(self.theme, self.project, self.type, self.status, self.tags),
+                *(self.since, self.until),
+            )
+        )
 
     def parameters(self) -> dict[str, str]:
         values = {name: str(getattr(self, name)) for name in type(self).__slots__}
@@ -86,6 +93,7 @@ class MemoryFilter:
         tags = [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(self.tags)]
         return {
             "theme": self.theme or None,
+            "project_id": self.project or None,
             "type": self.type or None,
             "status": self._statuses(),
             "tags": [tag.strip() for tag in tags if tag.strip()] or None,
@@ -190,6 +198,7 @@ def _around(page: PageRequest, filters: MemoryFilter, question: str = "") -> dic
         "question": question,
         "filters": filters,
         "themes": themes,
+        "projects": chosen_projects(page),
         "active_count": sum(theme.active_count for theme in themes),
         "types": tuple(MemoryType),
         "statuses": STATUSES,

@@ -191,6 +191,7 @@ NAVIGATION: Final = (
     NavigationItem("Memories", "/ui/memories", is_filed=True),
     NavigationItem("Themes", "/ui/themes", is_filed=True),
     NavigationItem("Conversations", "/ui/conversations", is_filed=False),
+    NavigationItem("Projects", "/ui/projects", is_filed=False),
     NavigationItem("Changes", "/ui/changes", is_filed=False),
     NavigationItem("Proposals", "/ui/proposals", is_filed=False),
     NavigationItem("Graph", "/ui/graph", is_filed=True),
