@@ -51,14 +51,15 @@ class Program:
         assert found.exists(), f"{self.executable} is not installed; run: sh scripts/services.sh"
         return found
 
-    def ask(
+    def start(
         self,
         prompt: str,
         home: Path,
         server: AgentModelServer,
         more: Mapping[str, str] | None = None,
-    ) -> str:
-        """One session of one prompt in the folder ``shop`` of that home; what it printed."""
+        *options: str,
+    ) -> "subprocess.Popen[str]":
+        """Begin a session of one prompt in the folder ``shop`` of that home."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -67,17 +68,30 @@ class Program:
             **self.configure(home, server),
             **(more or {}),
         }
-        ran = subprocess.run(
-            [str(self.path), *self.asked(prompt)],
+        return subprocess.Popen(
+            [str(self.path), *options, *self.asked(prompt)],
             cwd=home / "shop",
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PATIENCE_SECONDS,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
         )
-        said = ran.stdout.decode("utf-8", "replace")
-        assert ran.returncode == 0, f"{said}\n{ran.stderr.decode('utf-8', 'replace')}"
+
+    def ask(
+        self,
+        prompt: str,
+        home: Path,
+        server: AgentModelServer,
+        more: Mapping[str, str] | None = None,
+        *options: str,
+    ) -> str:
+        """A whole session of one prompt; what it printed."""
+        with self.start(prompt, home, server, more, *options) as running:
+            said, problems = running.communicate(timeout=_PATIENCE_SECONDS)
+        assert running.returncode == 0, f"{said}\n{problems}"
         return said
 
     def script_repair(self, server: AgentModelServer, home: Path, last_words: str) -> None:

@@ -4,17 +4,23 @@ import contextlib
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import ricordo
 import ricordo_hook
 from ricordo.coding_agents.rules import FOLDER
 from ricordo.coding_agents.transcripts.readers import read, sessions
-from tests.coding_agents.programs import CHECK, PROGRAMS, Program, make_shop
+from ricordo.testing import Reply
+from tests.coding_agents.programs import CHECK, CLAUDE_CODE, CODEX, PROGRAMS, Program, make_shop
 from tests.coding_agents.recorded import PROJECT, TRANSCRIPTS
 from tests.support.agent_models import AgentModelServer
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -101,3 +107,54 @@ def test_the_second_session_is_told_what_the_first_decided(program: Program, hom
         program.ask("Say how the discounts are computed.", home, server, surroundings(home))
         (asked,) = server.asked[first:]
     assert "Discounts are always rounded up" in json.dumps(asked)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_an_agent_goes_on_where_memory_is_broken(program: Program, home: Path) -> None:
+    own_command(home, "agents", "install", program.name, "--yes")
+    shutil.rmtree(home / ".ricordo")
+    (home / ".ricordo").write_text("in the way", encoding="utf-8")
+    with AgentModelServer() as server:
+        server.answer(DONE)
+        assert DONE in program.ask(DECIDED, home, server, surroundings(home))
+
+
+@pytest.mark.parametrize("program", (CLAUDE_CODE, CODEX), ids=lambda program: program.name)
+def test_two_sessions_at_once_are_two_conversations(program: Program, home: Path) -> None:
+    own_command(home, "agents", "install", program.name, "--yes")
+    prompts = [f"This is session number {number}." for number in range(2)]
+
+    def heard(body: dict[str, Any]) -> str:
+        whole = json.dumps(body)
+        return "I heard: " + next(prompt for prompt in prompts if prompt in whole)
+
+    with AgentModelServer() as server, ThreadPoolExecutor(2) as both:
+        server.answer_with(heard)
+        list(both.map(lambda said: program.ask(said, home, server, surroundings(home)), prompts))
+    own_command(home, "agents", "drain")
+    with ricordo.open(home=home / ".ricordo", run_jobs=False) as memory:
+        ana = memory.user("ana", project=PROJECT)
+        told = {
+            tuple(turn.content for turn in ana.turns(thread.thread_id)) for thread in ana.threads()
+        }
+    assert told == {(prompt, f"I heard: {prompt}") for prompt in prompts}
+
+
+def test_a_session_that_was_killed_is_stored_as_far_as_it_went_and_goes_on(home: Path) -> None:
+    own_command(home, "agents", "install", CLAUDE_CODE.name, "--yes")
+    tool, arguments = CLAUDE_CODE.runs("touch begun; sleep 60")
+    with AgentModelServer() as server:
+        server.enqueue(Reply("I wait.", tool, json.dumps(arguments)))
+        with CLAUDE_CODE.start(DECIDED, home, server, surroundings(home)) as running:
+            wait_until((home / "shop" / "begun").exists)
+            os.killpg(running.pid, signal.SIGKILL)
+        told = json.loads(own_command(home, "import", CLAUDE_CODE.name, "--json"))
+        assert told["turns"] == 2
+        server.answer(DONE)
+        CLAUDE_CODE.ask(DECIDED, home, server, surroundings(home), "--continue")
+    own_command(home, "agents", "drain")
+    with ricordo.open(home=home / ".ricordo", run_jobs=False) as memory:
+        ana = memory.user("ana", project=PROJECT)
+        (thread,) = ana.threads()
+        said = [turn.content for turn in ana.turns(thread.thread_id) if turn.role != "tool"]
+    assert said == [DECIDED, "I wait.", DECIDED, DONE]

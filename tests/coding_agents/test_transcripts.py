@@ -229,6 +229,14 @@ def test_of_a_message_only_the_users_words_are_kept(
         user("[Request interrupted by user for tool use]"),
         user("<system-reminder>never closed"),
         user(""),
+        {
+            "type": "assistant",
+            "message": {
+                "model": "<synthetic>",
+                "content": [{"type": "text", "text": "No response requested."}],
+            },
+        },
+        {**assistant({"type": "text", "text": "API Error"}), "isApiErrorMessage": True},
         {"type": "summary", "summary": "Rounding"},
         {"type": "something-new", "message": {"content": "?"}},
         {"type": "user", "message": "no object"},

@@ -54,6 +54,9 @@ _INJECTED: Final = re.compile(
 _COMMAND: Final = re.compile(r"<command-name>\s*(/[^<\s]+)\s*</command-name>")
 _COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _PROGRAMS_WORDS: Final = ("[Request interrupted by user", "Caveat: The messages below were")
+_NO_MODEL: Final = "<synthetic>"
+"""What the program names as the model of answers that it fills in itself."""
+
 _ERROR_TAG: Final = re.compile(r"</?tool_use_error>")
 
 
@@ -125,7 +128,7 @@ def _answer(
     path: Path, line: Line, message: JsonObject, begun: dict[str, _Begun]
 ) -> Iterator[Entry]:
     record_id = _id_of(line)
-    if line.value.get("isApiErrorMessage") is True:
+    if line.value.get("isApiErrorMessage") is True or message.get("model") == _NO_MODEL:
         return
     content = message.get("content")
     if words := said(_INJECTED.sub("", texts(content))):
