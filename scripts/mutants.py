@@ -109,7 +109,8 @@ MUTANTS = (
     Mutant(
         "consent",
         "formation/consent.py",
-        "    if candidate.is_explicit or candidate.is_ending or candidate.is_about_work:\n        return None, ()\n",
+        "    if candidate.is_explicit or candidate.is_ending or candidate.is_about_work:\n"
+        "        return None, ()\n",
         "    if not candidate.is_explicit:\n        return None, ()\n",
         "tests/formation/test_consent.py",
     ),

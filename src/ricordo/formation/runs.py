@@ -21,6 +21,7 @@ _SUMMARY: Final = _words("summary line")
 _FAILED_OUTPUT: Final = pattern("work", "failed output", re.IGNORECASE | re.MULTILINE)
 LOOKS_ONLY: Final = _words("looks only")
 TAKES_BACK: Final = _words("takes back")
+_FILE_TOOLS: Final = _words("file tools")
 _EDITS: Final = _words("edits")
 _CHANGE_OF_FOLDER: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *)+")
 _SETTINGS: Final = re.compile(r"^(?:[A-Z_][A-Z0-9_]*=\S* +)+")
@@ -28,6 +29,7 @@ _CUT_OUTPUT: Final = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:tail|head|grep|rg|less|
 _REDIRECTED: Final = re.compile(r"\s*2>&1\s*$")
 _MOST_COMMAND_CHARS: Final = 200
 MOST_ERROR_CHARS: Final = 200
+_FEWEST_WORDS: Final = 3
 PURPOSES: Final = {
     purpose: (_words(f"purpose {purpose}"), title)
     for purpose, title in (row.split(": ") for row in lines("work", "purposes"))
@@ -61,6 +63,8 @@ class Call:
 
     @property
     def purpose(self) -> str | None:
+        if _FILE_TOOLS.match(self.command):
+            return None
         for purpose, (said, _) in PURPOSES.items():
             if said.search(self.command):
                 return purpose
@@ -116,18 +120,20 @@ def plain_command(command: str) -> str:
 
 
 def essential_line(output: str) -> str:
-    """The line of an output that says what went wrong; empty if none does."""
+    """The line of an output that says what went wrong; else the last that is no summary."""
     best, most = "", 0
+    last = ""
     for line in output.splitlines():
         text = " ".join(line.split()).removeprefix("E ").strip()
         if not text or _SUMMARY.match(text):
             continue
+        last = text if len(text.split()) >= _FEWEST_WORDS else last
         score = len(_ERROR.findall(text)) + (
             2 if re.search(r"\w(?:Error|Exception)\b", text) else 0
         )
         if score >= most and score:
             best, most = text, score
-    shown = without_secrets(best)
+    shown = without_secrets(best or last)
     return shown if len(shown) <= MOST_ERROR_CHARS else f"{shown[: MOST_ERROR_CHARS - 1]}…"
 
 

@@ -9,12 +9,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import Final
 
 from ricordo import limits
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.gate import Reading, gate
 from ricordo.formation.injected import has_attack
 from ricordo.formation.loose_quotes import LITTLE
 from ricordo.formation.passages import without_blocks
@@ -95,6 +97,9 @@ _LEFT_BY_AGENT: Final = _words("left by an agent")
 _POSTPONES: Final = _words("postpones")
 _NOT_DONE: Final = _words("is done")
 _RESOLVED: Final = _words("resolved")
+_GOES_ON: Final = _words("goes on")
+_EITHER_OR: Final = re.compile(r"\b(?:or|oder|atau|ou|o)\b|[:;]", re.IGNORECASE)
+_SETTLES: Final = _words("settles")
 _REASON: Final = _words("reason")
 _NO_PITFALLS: Final = frozenset({"lint", "format"})
 _OPEN_PURPOSES: Final = frozenset({"test", "build", "lint", "types"})
@@ -110,6 +115,14 @@ _LONGEST_ANSWER_WORDS: Final = 15
 _FEWEST_OF_REASON: Final = 5
 _FEWEST_TERMS: Final = 2
 _STEM: Final = 6
+_RULE: Final = frozenset({"rule"})
+_LIKELY: Final = 0.85
+_NO_REASONS: Final = frozenset({"ask", "steps", "chat", "mood", "oneoff", "remember"})
+_OPTION: Final = re.compile(r"^\W*(?:option )?(?P<name>[a-e]|[1-5])\W{0,2}(?: please| then)?\W*$")
+_LISTED: Final = re.compile(
+    r"(?:^|[\s,;:])\(?(?P<name>[a-e]|[1-5])[).:]\s+(?P<said>[^,;\n]{3,160})"
+)
+_NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _FEWEST_TOLD: Final = 3
 _BLOB_CHARS: Final = 16
 
@@ -214,6 +227,13 @@ class _Sentence:
     text: str
     number: int
     of: Sequence[str]
+    reading: Reading
+
+    def is_surely(self, text: str, labels: AbstractSet[str], least: float) -> bool:
+        """Whether the gate takes a sentence of the message for one of these."""
+        start = self.reading.text.find(text)
+        judged = self.reading.judged(start, start + len(text))
+        return start >= 0 and judged.label in labels and judged.chance >= least
 
     @property
     def following(self) -> str:
@@ -265,13 +285,15 @@ class _Session:
             if passage is None or turn.position < self.first_new:
                 continue
             asked = self._asked_before(place)
+            reading = gate().read(passage.text)
             found: list[tuple[WorkKind, str, str]] = []
             parts = sentences_of(passage.text)
             for number, text in enumerate(parts):
-                one = _Sentence(text, number, parts)
+                one = _Sentence(text, number, parts, reading)
                 kind, content = None, ""
                 if is_statement(text):
-                    kind, content = self._kind_of(one, asked, turn)
+                    told = [content for _, content, _ in found]
+                    kind, content = self._kind_of(one, asked, turn, told)
                 is_told = kind is WorkKind.FAILED and not terms_of(text)
                 if kind is None or (is_told and any(kind is before for before, _, _ in found)):
                     continue
@@ -294,20 +316,24 @@ class _Session:
                 return _Asked(said, "" if passage is None else passage.text)
         return _Asked(said, "")
 
-    def _kind_of(self, one: _Sentence, asked: "_Asked", turn: Turn) -> tuple[WorkKind | None, str]:
+    def _kind_of(
+        self, one: _Sentence, asked: "_Asked", turn: Turn, told: Sequence[str]
+    ) -> tuple[WorkKind | None, str]:
         text = one.text
         is_bare = not terms_of(_AGREES.sub("", text)) or _DENIES.match(text)
         if is_bare and (answer := _answer(one, asked)):
             return WorkKind.DECISION, answer
         if failed := self._failed_attempt(one, turn):
             return WorkKind.FAILED, failed
-        if _LEFT.search(text) and terms_of(text):
+        if _LEFT.search(text) and terms_of(text) and not _GOES_ON.match(text):
             return WorkKind.OPEN, text
         if _DENIES.match(text) and not _HOLDS.search(text):
             return None, ""
         if _DECIDES.search(text):
-            return WorkKind.DECISION, _with_reason(one)
-        if _STANDING.search(text) and one.words > _FEWEST_TERMS:
+            content = _with_reason(one, told)
+            return (WorkKind.DECISION, content) if terms_of(content) else (None, "")
+        is_rule = one.is_surely(text, _RULE, _LIKELY)
+        if (is_rule or _STANDING.search(text)) and one.words > _FEWEST_TERMS and terms_of(text):
             return WorkKind.CONVENTION, text
         return (WorkKind.DECISION, answer) if (answer := _answer(one, asked)) else (None, "")
 
@@ -578,6 +604,17 @@ def work_candidate(kind: WorkKind | str, content: str, quote: str, passage: Pass
     )
 
 
+def _are_named(answer: str, text: str) -> bool:
+    """Whether a text has a word of an answer, however it is written together."""
+    together = _NOT_LETTERS.sub("", text.casefold())
+    parts = _NOT_LETTERS.sub("", " ".join(_telling(answer)).casefold())
+    return bool(terms_of(answer) & terms_of(text)) or bool(parts and parts in together)
+
+
+def _telling(answer: str) -> list[str]:
+    return [one for one in answer.split() if terms_of(one)]
+
+
 def agrees_with(answer: str) -> bool:
     """Whether an answer says yes to what was proposed."""
     first = next(iter(sentences_of(answer)), "")
@@ -597,13 +634,15 @@ def passage_of(turn: Turn, text: str) -> Passage:
     )
 
 
-def _with_reason(one: _Sentence) -> str:
-    """A decision with the sentence that says why."""
+def _with_reason(one: _Sentence, told: Sequence[str]) -> str:
+    """A decision with the sentence that says why, unless that was told already."""
     text = one.text
     if _REASON.match(one.following):
         return f"{text} {one.following}"
     before = one.preceding
-    is_reason = len(before.split()) >= _FEWEST_OF_REASON and is_statement(before)
+    is_long = len(before.split()) >= _FEWEST_OF_REASON and is_statement(before)
+    is_told = any(before in content for content in told)
+    is_reason = is_long and not is_told and not one.is_surely(before, _NO_REASONS, 0.0)
     return f"{before} {text}" if is_reason and not _AGREES.match(before) else text
 
 
@@ -612,6 +651,10 @@ def _answer(one: _Sentence, asked: _Asked) -> str | None:
     if not asked.said or one.words > _LONGEST_ANSWER_WORDS:
         return None
     text = one.text
+    if option := _OPTION.match(text.lower()):
+        listed = {found["name"]: found["said"].strip() for found in _LISTED.finditer(asked.said)}
+        said = listed.get(option["name"])
+        return None if said is None else f"“{said.rstrip('.?!')}” – {text}"
     agreed = _AGREES.match(text)
     rest = text[agreed.end() :] if agreed else text
     offers = [part for part in sentences_of(asked.said) if _PROPOSES.search(part)]
@@ -624,8 +667,14 @@ def _answer(one: _Sentence, asked: _Asked) -> str | None:
     if denied := _DENIES.match(text):
         rest = text[denied.end() :].strip(" ,.;:–-")
         return rest if _HOLDS.search(rest) and rest else None
-    is_choice = chosen and terms_of(text) & terms_of(asked.said)
-    return f"{text} (“{chosen[0].rstrip('.?!')}”)" if is_choice else None
+    named = [part for part in chosen if _are_named(text, part)]
+    if not named and not _are_named(text, asked.before):
+        return None
+    if chosen and _are_named(text, asked.said):
+        offered = (named or chosen)[0].rstrip(".?!")
+        parts = (part.strip() for part in _EITHER_OR.split(offered))
+        return f"{text} (“{next((one for one in parts if _are_named(text, one)), offered)}”)"
+    return text if _SETTLES.search(text) else None
 
 
 def _open_key(command: str) -> str:
