@@ -60,9 +60,12 @@ class Program:
         *options: str,
     ) -> "subprocess.Popen[str]":
         """Begin a session of one prompt in the folder ``shop`` of that home."""
+        scratch = home / "tmp"
+        scratch.mkdir(exist_ok=True)
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
+            "TMPDIR": str(scratch),
             "LANG": "C.UTF-8",
             "TERM": "xterm",
             **self.configure(home, server),

@@ -1,6 +1,8 @@
 """Sessions from before, brought in: each message once, whatever was captured live."""
 
 import contextlib
+import os
+import subprocess
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory
+from ricordo import open as open_store
 from ricordo.cli.errors import INVALID_INPUT, OK
 from ricordo.coding_agents import capture, imports
 from ricordo.coding_agents.entry import Entry
@@ -18,7 +21,8 @@ from ricordo.coding_agents.rules import AgentSettings, Rules, turn
 from ricordo.coding_agents.transcripts.readers import READABLE, read, sessions
 from ricordo.model.reports import ImportReport
 from tests.coding_agents.recorded import PROJECT, PROMPTS, lay_out
-from tests.support.commandline import Ran, ricordo
+from tests.support.commandline import COMMAND, Ran, ricordo
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("agents.import")
 
@@ -46,7 +50,7 @@ def stored(user: UserMemory, project: str = PROJECT) -> list[tuple[str, str, str
     scope = user.narrow(project=project)
     return [
         (thread.thread_id, turn.role, turn.content)
-        for thread in scope.threads()
+        for thread in scope.threads(limit=1_000)
         for turn in scope.turns(thread.thread_id, limit=1_000)
     ]
 
@@ -242,6 +246,40 @@ def test_an_import_into_a_project_ends_with_its_vectors(
     (home / "notes.md").write_text("- Prices are cents.\n", encoding="utf-8")
     ran = cli("import", "notes.md", "--project", PROJECT)
     assert (ran.code, ran.out) == (OK, "From markdown: added 1.\n")
+
+
+@pytest.mark.chaos
+def test_a_killed_command_leaves_what_it_stored_and_goes_on(home: Path, tmp_path: Path) -> None:
+    place = lay_out("codex", home)
+    (file,) = place.rglob("rollout-*.jsonl")
+    content = file.read_text(encoding="utf-8")
+    (session,) = sessions("codex", {}, home)
+    for number in range(60):
+        own = content.replace(session.session_id, f"{session.session_id[:-4]}{number:04}")
+        file.with_stem(f"{file.stem}{number}").write_text(own, encoding="utf-8")
+    file.unlink()
+    command = [COMMAND, "import", "codex", "--db", str(tmp_path / "cut.db")]
+    environment = {**os.environ, "HOME": str(home), "RICORDO_HOME": str(home / ".ricordo")}
+    with (
+        ricordo_store(tmp_path / "cut.db") as cut,
+        subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as running,
+    ):
+        wait_until(lambda: len(stored(cut)) > 0)
+        running.kill()
+        running.wait()
+        begun = len(stored(cut))
+        subprocess.run(command, env=environment, check=True)
+        command[-1] = str(tmp_path / "whole.db")
+        subprocess.run(command, env=environment, check=True)
+        with ricordo_store(tmp_path / "whole.db") as whole:
+            assert 0 < begun < len(stored(whole))
+            assert sorted(stored(cut)) == sorted(stored(whole))
+
+
+@contextlib.contextmanager
+def ricordo_store(path: Path) -> Iterator[UserMemory]:
+    with open_store(path, run_jobs=False) as memory:
+        yield memory.user("me")
 
 
 # -- what files of projects say ------------------------------------------------------------

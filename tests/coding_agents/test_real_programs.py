@@ -142,12 +142,13 @@ def test_two_sessions_at_once_are_two_conversations(program: Program, home: Path
 
 def test_a_session_that_was_killed_is_stored_as_far_as_it_went_and_goes_on(home: Path) -> None:
     own_command(home, "agents", "install", CLAUDE_CODE.name, "--yes")
-    tool, arguments = CLAUDE_CODE.runs("touch begun; sleep 60")
+    tool, arguments = CLAUDE_CODE.runs("touch begun; until [ -e over ]; do sleep 0.1; done")
     with AgentModelServer() as server:
         server.enqueue(Reply("I wait.", tool, json.dumps(arguments)))
         with CLAUDE_CODE.start(DECIDED, home, server, surroundings(home)) as running:
             wait_until((home / "shop" / "begun").exists)
             os.killpg(running.pid, signal.SIGKILL)
+        (home / "shop" / "over").touch()  # its command outlives it
         told = json.loads(own_command(home, "import", CLAUDE_CODE.name, "--json"))
         assert told["turns"] == 2
         server.answer(DONE)
