@@ -144,6 +144,15 @@ def test_the_person_comes_along_and_other_projects_do_not(shop: Sessions) -> Non
     assert "Redis" not in brief(shop.ana, BLOG).text
 
 
+def test_other_notes_of_the_project_are_shown_but_not_its_own_files(shop: Sessions) -> None:
+    scope = shop.ana.narrow(project=SHOP)
+    scope.add("The staging server is called otter.", theme="servers")
+    scope.add("Read from a file: use tabs.", theme="files", source="file")
+    text = brief(shop.ana, SHOP).text
+    assert "The staging server is called otter." in text
+    assert "use tabs" not in text
+
+
 def test_what_was_replaced_or_is_done_is_left_out(shop: Sessions) -> None:
     shop.had(
         "go on",

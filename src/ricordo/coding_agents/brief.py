@@ -5,7 +5,6 @@ Nothing is shown twice in a session: what was shown is kept beside it in the sto
 data between the markers that formation knows, so that it is never learnt from.
 """
 
-import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ricordo import fork_safety
 from ricordo.coding_agents.staleness import Standing, standing_of
-from ricordo.errors import CheckpointNotFound, RicordoError
+from ricordo.errors import CheckpointNotFound
 from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE
 from ricordo.formation.passages import without_blocks
 from ricordo.formation.runs import PURPOSES, Call, calls_in
@@ -25,7 +24,7 @@ from ricordo.frozen import dataclass
 from ricordo.limits import MAX_WORK_TURNS
 from ricordo.model.item import Item
 from ricordo.model.thread import Turn
-from ricordo.model.vocabulary import MemoryType
+from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
 from ricordo.recall.search import question_in
 from ricordo.storage.formation import turns_between
@@ -62,8 +61,9 @@ _SECTIONS: Final = (
     ("Tried, and did not work:", (WorkKind.FAILED,), 1),
 )
 """Each with how many of it come before more of the others."""
+_NOTES: Final = "Other notes of the project:"
 _OF_THE_PERSON: Final = "The user's standing wishes:"
-_WISHES_AT_ONCE: Final = 1
+_FEW: Final = 1
 _MAY_BE_OUTDATED: Final = " (may be outdated: its files have changed since)"
 _FILES_GONE: Final = " (may be outdated: its files are gone)"
 
@@ -102,6 +102,9 @@ def brief(
     ``user`` is not kept to a project. ``session`` is the thread of the session that begins;
     ``root`` is where the project's files lie, to see which memories may be outdated. After
     ``deadline`` seconds it is empty, and nothing counts as shown.
+
+    Raises:
+        StorageError: the store cannot be read; nothing counts as shown.
     """
 
     def made() -> Brief:
@@ -161,10 +164,13 @@ def _sections(
         of_kind = [item for item in of_kind if not _is_left_out(item, standing[item.id])]
         of_kind.sort(key=lambda item: _rank(item, standing[item.id]))
         yield title, [_line_of(item, standing[item.id]) for item in of_kind], most
+    notes = user.narrow(project=project).list(project_id=project, limit=_SEARCHED).items
+    others = [one for one in notes if kind_of(one) is None and one.source is not Source.FILE]
+    yield _NOTES, [_line_of(one, Standing.CURRENT) for one in others], _FEW
     wishes = user.list(type=MemoryType.INSTRUCTION, limit=_SEARCHED).items
     of_person = [one for one in wishes if one.project_id is None and one.user_id == user_id]
     lines = [_line_of(one, Standing.CURRENT) for one in of_person]
-    yield _OF_THE_PERSON, lines, _WISHES_AT_ONCE
+    yield _OF_THE_PERSON, lines, _FEW
 
 
 def _rank(item: Item, standing: Standing) -> tuple[bool, int, int]:
@@ -345,15 +351,14 @@ def _note_shown(
 
 
 def _within(deadline: float | None, work: Callable[[], R]) -> R | None:
-    """What it gives within so many seconds; None if it takes longer, or the store fails."""
-    with contextlib.suppress(RicordoError):
-        if deadline is None:
-            return work()
-        running: Future[R] = _threads().submit(work)
-        try:
-            return running.result(timeout=max(0.0, deadline))
-        except TookTooLong:
-            running.cancel()
+    """What it gives within so many seconds; None if it takes longer."""
+    if deadline is None:
+        return work()
+    running: Future[R] = _threads().submit(work)
+    try:
+        return running.result(timeout=max(0.0, deadline))
+    except TookTooLong:
+        running.cancel()
     return None
 
 

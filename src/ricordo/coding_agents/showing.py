@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ricordo.coding_agents import brief as briefs
 from ricordo.coding_agents.capture import MAX_MESSAGE_CHARS, clean, thread_of
 from ricordo.coding_agents.ingest import Event, Place
+from ricordo.coding_agents.staleness import archive_stale
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -27,7 +28,14 @@ def at_start(memory: "Memory", place: Place, event: Event) -> str:
 
 
 def noted(memory: "Memory", place: Place) -> str:
-    """The brief of the next session, whichever it is. Raises StorageError."""
+    """The brief of the next session, whichever it is, after what is outdated for good was put
+    aside.
+
+    Raises:
+        StorageError: the store cannot be read.
+    """
+    if not place.rules.is_off:
+        archive_stale(memory.user(place.user), place.project.id, place.project.root)
     return _brief(memory, place, None)
 
 
@@ -35,10 +43,8 @@ def _brief(memory: "Memory", place: Place, session: str | None) -> str:
     settings = place.rules.settings
     if place.rules.is_off or not settings.brief:
         return ""
-    user = memory.user(place.user)
-    user.threads(limit=1)  # a store that fails is no project of which nothing is known
     made = briefs.brief(
-        user,
+        memory.user(place.user),
         place.project.id,
         root=place.project.root,
         session=session,
