@@ -41,7 +41,7 @@ NAMES: Final = {
     "/ui/settings/keys/{id}": "key",
 }
 """What the pictures of each page are called."""
-UNINTERESTING: Final = {"/ui/who", MISSING}
+UNINTERESTING: Final = {"/ui/who", "/ui/projects", "/ui/projects/project", MISSING}
 _QUESTION: Final = "what do I drink in the morning?"
 _COLOURS: Final = 256
 

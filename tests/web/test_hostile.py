@@ -97,6 +97,9 @@ def _filled(service: Service, clock: ManualClock) -> HostileStore:
         user.add(f"{text[:200]} again", **given)
         ids[kind] = user.add(text, **given, source_context=TEXTS["image"]).id
     user.add(f"{UNEMBEDDABLE}: {TEXTS['image']}", key=f"key {NAME}")
+    about = {"tags": ["decision", f"file:{NAME}"], "reason": TEXTS["image"][:500]}
+    user.add(f"{TEXTS['script']} of a project", project_id="github.com/acme/shop", **about)
+    user.add(f"{TEXTS['script']} of another", project_id=LONG_NAME)
     for theme, text in zip(user.themes(), TEXTS.values(), strict=False):
         user.describe_theme(theme.slug, display_name=LONG_NAME, description=text[:1000])
     said = [
@@ -143,6 +146,8 @@ SHOWN: Final = {
     "/ui/themes": [LONG_NAME, *list(TEXTS.values())[:3]],
     "/ui/conversations": [TEXTS["closing"]],
     "/ui/conversations/thread": [*TEXTS.values(), NAME],
+    "/ui/projects": [LONG_NAME],
+    "/ui/projects/project": [TEXTS["script"], NAME],
     "/ui/changes": [TEXTS["script"], NAME],
     "/ui/proposals": [TEXTS["image"], TEXTS["entities"]],
     "/ui/graph": [LONG_NAME],

@@ -101,6 +101,7 @@ FOUND: Final[dict[str, Any]] = {
             "status": "active",
             "created_at": _NOTED,
             "owner_id": None,
+            "project_id": "github.com/acme/shop",
         }
     ],
     "confidence": 0.83,
