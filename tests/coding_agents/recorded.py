@@ -17,6 +17,7 @@ TRANSCRIPTS: Mapping[str, Path] = {
 PLACES: Mapping[str, str] = {
     "claude-code": ".claude",
     "codex": ".codex",
+    "cursor": ".cursor",
     "gemini-cli": ".gemini",
     "opencode": ".local/share/opencode",
 }

@@ -18,9 +18,9 @@ from ricordo.coding_agents.entry import Entry
 from ricordo.coding_agents.imports import SessionImport
 from ricordo.coding_agents.projects import project_of
 from ricordo.coding_agents.rules import AgentSettings, Rules, turn
-from ricordo.coding_agents.transcripts.readers import READABLE, read, sessions
+from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.model.reports import ImportReport
-from tests.coding_agents.recorded import PROJECT, PROMPTS, lay_out
+from tests.coding_agents.recorded import PROJECT, PROMPTS, TRANSCRIPTS, lay_out
 from tests.support.commandline import COMMAND, Ran, ricordo
 from tests.support.waiting import wait_until
 
@@ -55,7 +55,7 @@ def stored(user: UserMemory, project: str = PROJECT) -> list[tuple[str, str, str
     ]
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_sessions_become_conversations_of_their_project_once(
     agent: str, ana: UserMemory, home: Path
 ) -> None:
@@ -73,7 +73,7 @@ def test_sessions_become_conversations_of_their_project_once(
     assert stored(ana) == before
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_what_was_captured_live_is_not_doubled(agent: str, ana: UserMemory, home: Path) -> None:
     lay_out(agent, home)
     (session,) = sessions(agent, {}, home)
@@ -91,7 +91,7 @@ def test_what_was_captured_live_is_not_doubled(agent: str, ana: UserMemory, home
 def test_an_import_that_was_killed_ends_the_same_when_it_is_run_again(
     memory: Memory, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for agent in READABLE:
+    for agent in TRANSCRIPTS:
         lay_out(agent, home)
         whole = memory.user(f"{agent}-whole")
         bring_in(whole, agent, home)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ from ricordo.coding_agents.capture import turn_of
 from ricordo.coding_agents.entry import MAX_OUTPUT_CHARS, Entry
 from ricordo.coding_agents.projects import Project
 from ricordo.coding_agents.rules import AgentSettings, Rules
-from ricordo.coding_agents.transcripts.readers import READABLE, read, sessions
+from ricordo.coding_agents.transcripts import cursor
+from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.coding_agents.transcripts.session_files import Session, lines
 from ricordo.errors import InvalidValue
-from tests.coding_agents.recorded import PLACES, PROMPTS, lay_out
+from tests.coding_agents.recorded import PLACES, PROMPTS, TRANSCRIPTS, lay_out
 
 pytestmark = pytest.mark.requirement("agents.transcripts")
 
@@ -75,7 +78,7 @@ def result(content: Any, call_id: str = "c1", **more: Any) -> dict[str, Any]:
     return user([{"type": "tool_result", "tool_use_id": call_id, "content": content, **more}])
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_recorded_sessions_are_read_as_they_went(agent: str, tmp_path: Path) -> None:
     session = session_of(agent, tmp_path)
     entries = entries_of(session)
@@ -92,7 +95,7 @@ def test_recorded_sessions_are_read_as_they_went(agent: str, tmp_path: Path) -> 
         assert injected not in whole
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_a_recorded_failure_and_its_repair_are_told_by_the_calls(
     agent: str, tmp_path: Path
 ) -> None:
@@ -106,7 +109,7 @@ def test_a_recorded_failure_and_its_repair_are_told_by_the_calls(
     assert [(call.exit_code, call.output) for call in passed] == [(0, "1 passed")]
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_reading_on_from_any_entry_gives_the_rest_with_the_same_ids(
     agent: str, tmp_path: Path
 ) -> None:
@@ -176,13 +179,13 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_session_files_is_named_with_those_that_have_some(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="claude-code, codex, gemini-cli, opencode"):
-        sessions("cursor", {}, tmp_path)
-    with pytest.raises(InvalidValue, match="'cursor' is not one of"):
-        read("cursor", tmp_path, "s1")
+    with pytest.raises(InvalidValue, match="claude-code, codex, cursor, gemini-cli, opencode"):
+        sessions("aider", {}, tmp_path)
+    with pytest.raises(InvalidValue, match="'aider' is not one of"):
+        read("aider", tmp_path, "s1")
 
 
-@pytest.mark.parametrize("agent", READABLE)
+@pytest.mark.parametrize("agent", TRANSCRIPTS)
 def test_what_is_gone_or_no_session_file_is_an_error_or_nothing(agent: str, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="."):
         list(read(agent, tmp_path / "gone.jsonl", "s1"))
@@ -348,3 +351,75 @@ def test_an_older_document_of_gemini_is_read_on_by_its_messages(tmp_path: Path) 
     assert [one.content for one in entries] == ["Fix it.", "Done.", "Thanks."]
     rest = list(read("gemini-cli", path, "s1", entries[1].after))
     assert [one.id for one in rest] == ["m4"]
+
+
+CURSOR: list[dict[str, Any]] = [
+    {
+        "role": "user",
+        "message": {
+            "content": [
+                {
+                    "type": "text",
+                    "text": "<manually_attached_skills>\nx\n</manually_attached_skills>\n"
+                    "<timestamp>Monday, Aug 31, 2026, 5:52 PM (UTC-4)</timestamp>\n"
+                    "<user_query>\nFix the sum.\n</user_query>",
+                }
+            ]
+        },
+    },
+    {
+        "role": "assistant",
+        "message": {
+            "content": [
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "name": "Shell", "input": {"command": "make"}},
+                {"type": "tool_use", "name": "Write", "input": {"path": "/home/ana/shop/a.py"}},
+            ]
+        },
+    },
+    {"type": "turn_ended", "status": "success"},
+]
+"""A session in the shape that others have recorded: the program cannot be run here."""
+
+
+def cursor_file(home: Path, folder: str, *records: Any) -> Path:
+    path = home / ".cursor" / "projects" / folder / "agent-transcripts" / "s1" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_a_session_of_cursor_is_read_with_its_calls_and_times(tmp_path: Path) -> None:
+    shop = tmp_path / "my.shop-2"
+    shop.mkdir()
+    name = re.sub(r"[^A-Za-z0-9]", "-", str(shop)).strip("-")
+    path = cursor_file(tmp_path, name, *CURSOR)
+    (path.parent / "subagents").mkdir()
+    (path.parent / "subagents" / "s2.jsonl").write_bytes(path.read_bytes())
+    (session,) = sessions("cursor", {}, tmp_path)
+    assert (session.session_id, session.folder) == ("s1", str(shop))
+    entries = list(read("cursor", path, "s1"))
+    assert [(one.role, one.content) for one in entries] == [
+        ("user", "Fix the sum."),
+        ("assistant", "I look."),
+        ("tool", ""),
+        ("tool", ""),
+    ]
+    assert {one.at for one in entries} == {datetime(2026, 8, 31, 21, 52, tzinfo=UTC)}
+    commands = [(one.call.command, one.call.files) for one in entries if one.call]
+    assert commands == [("make", ()), (None, ("/home/ana/shop/a.py",))]
+    for number, entry in enumerate(entries):
+        rest = list(read("cursor", path, "s1", entry.after))
+        assert set(unique(entries[number + 1 :])) <= set(unique(rest)) <= set(unique(entries))
+
+
+def test_a_folder_of_cursor_that_is_gone_is_not_guessed(tmp_path: Path) -> None:
+    cursor_file(tmp_path, "nobody-has-this-folder-here", *CURSOR)
+    (session,) = sessions("cursor", {}, tmp_path)
+    assert session.folder is None
+
+
+def test_the_command_line_of_cursor_does_not_name_the_file(tmp_path: Path) -> None:
+    path = cursor_file(tmp_path, "x", *CURSOR)
+    assert cursor.transcript_of("s1", {}, tmp_path) == path
+    assert cursor.transcript_of("s2", {}, tmp_path) is None

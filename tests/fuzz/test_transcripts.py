@@ -16,6 +16,7 @@ from ricordo.coding_agents.rules import AgentSettings, Rules
 from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.model.thread import NewTurn
 from tests.coding_agents.recorded import PLACES, TRANSCRIPTS, write_opencode
+from tests.coding_agents.test_transcripts import CURSOR
 from tests.fuzz.mutating import altered, mutated_bytes
 from tests.fuzz.running import FUZZ_SLOWLY
 
@@ -28,7 +29,9 @@ FILES: dict[str, bytes] = {
     ).read_bytes()
     for agent in ("claude-code", "codex", "gemini-cli")
 }
+FILES["cursor"] = b"\n".join(json.dumps(record).encode() for record in CURSOR)
 PLACE_OF_SESSION = {
+    "cursor": "projects/x/agent-transcripts/s1.jsonl",
     "claude-code": "projects/-home-ana-shop/s1.jsonl",
     "codex": "sessions/2026/11/19/rollout-s1.jsonl",
     "gemini-cli": "tmp/shop/chats/session-s1.jsonl",

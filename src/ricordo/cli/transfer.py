@@ -93,10 +93,10 @@ def import_file(
     before anything is written. The same file again changes nothing. The vectors of what it
     brings are made before it ends; with --all-users that is left to the service or a worker.
 
-    Coding agents: claude-code, codex, gemini-cli, opencode. Their name alone finds all sessions
-    on this disk; with --format NAME it is a folder like theirs, or one file. Each session is a
-    conversation of its project, as if it had been captured live: nothing is recorded twice, and an
-    import that was interrupted goes on when it is run again. What CLAUDE.md, AGENTS.md and
+    Coding agents: claude-code, codex, cursor, gemini-cli, opencode. Their name alone finds all
+    sessions on this disk; with --format NAME it is a folder like theirs, or one file. Each session
+    is a conversation of its project, as if it had been captured live: nothing is recorded twice,
+    and an import that was interrupted goes on when it is run again. What CLAUDE.md, AGENTS.md and
     GEMINI.md of these projects say becomes memories, until they say something else.
 
     Example: ricordo import conversations.json --format chatgpt

@@ -16,6 +16,7 @@ from ricordo.coding_agents.rules import AgentSettings, Rules
 from ricordo.coding_agents.transcripts.readers import read
 from ricordo.coding_agents.transcripts.session_files import Session
 from ricordo.errors import OtherProject
+from ricordo.frozen import replace
 from ricordo.model.reports import ImportReport
 
 if TYPE_CHECKING:
@@ -101,7 +102,10 @@ class SessionImport:
         return rules
 
     def _record(self, session: Session, rules: Rules) -> None:
-        entries = read(session.agent, session.path, session.session_id)
+        entries = (
+            replace(one, at=one.at or session.updated_at)  # some agents note no times
+            for one in read(session.agent, session.path, session.session_id)
+        )
         recorded = 0
         try:
             if self._dry_run:

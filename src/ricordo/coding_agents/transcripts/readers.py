@@ -5,25 +5,28 @@ from pathlib import Path
 from typing import Final
 
 from ricordo.coding_agents.entry import Entry, Position
-from ricordo.coding_agents.transcripts import claude_code, codex, gemini_cli, opencode
+from ricordo.coding_agents.transcripts import claude_code, codex, cursor, gemini_cli, opencode
 from ricordo.coding_agents.transcripts.session_files import Session
 from ricordo.errors import InvalidValue
 
 _PLACES: Final[Mapping[str, Callable[[Mapping[str, str], Path], Path]]] = {
     claude_code.NAME: claude_code.place,
     codex.NAME: codex.place,
+    cursor.NAME: cursor.place,
     gemini_cli.NAME: gemini_cli.place,
     opencode.NAME: opencode.database_path,
 }
 _LISTINGS: Final[Mapping[str, Callable[[Path], Iterator[Session]]]] = {
     claude_code.NAME: claude_code.sessions,
     codex.NAME: codex.sessions,
+    cursor.NAME: cursor.sessions,
     gemini_cli.NAME: gemini_cli.sessions,
     opencode.NAME: opencode.sessions,
 }
 _OF_FILES: Final[Mapping[str, Callable[[Path, Position | None], Iterator[Entry]]]] = {
     claude_code.NAME: claude_code.read,
     codex.NAME: codex.read,
+    cursor.NAME: cursor.read,
     gemini_cli.NAME: gemini_cli.read,
 }
 READABLE: Final = tuple(_LISTINGS)
