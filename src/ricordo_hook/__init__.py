@@ -57,6 +57,8 @@ EVENTS = {
 """What the events of each agent mean: show what is known, show what fits, store what happened."""
 
 _FORWARDED = ("RICORDO_USER", "RICORDO_PROJECT")
+_NEEDED = ("session_id", "transcript_path", "cwd")
+"""Of what happened, where it can be read: nothing that was said lies about in the spool."""
 _SOCKET = "resident.sock"
 _PORT = "resident.port"
 _LONGEST_ADDRESS = 100  # bytes; some systems have room for 104 with the end
@@ -101,7 +103,9 @@ def _run(agent: str, event: str, home: str, started: float) -> str:
     kind = EVENTS.get(agent, {}).get(event)
     if kind is None:
         raise ValueError("no such agent or event")
-    payload, is_whole = _read_payload()
+    if agent == "claude-code" and os.environ.get("CURSOR_VERSION"):
+        return ""  # Cursor runs the hooks of Claude Code, too; these are no sessions of that
+    payload = _read_payload()
     folder = os.path.join(home, "agents")
     header = {
         "v": VERSION,
@@ -112,8 +116,6 @@ def _run(agent: str, event: str, home: str, started: float) -> str:
         "cwd": _here(),
         "env": {name: os.environ[name] for name in _FORWARDED if os.environ.get(name)},
     }
-    if not is_whole:
-        header["truncated"] = True
     for place in (home, folder):
         os.makedirs(place, 0o700, exist_ok=True)
     _note_seen(folder, agent, event)
@@ -152,13 +154,14 @@ def said(agent: str, event: str, text: str) -> str:
 
 
 def _hand_over(folder: str, home: str, header: dict[str, Any], payload: bytes) -> str:
-    """Put what happened into the spool, and let the resident know."""
+    """Put where to read what happened into the spool, and let the resident know."""
+    event = {**header, "payload": json.dumps(_needed(payload))}
     request = {"v": VERSION, "do": "ingest"}
     try:
-        spool(folder, header, payload)
+        spool(folder, event)
     except OSError as problem:  # a full disk: perhaps the resident can still take it
         log(home, header["agent"], header["event"], problem)
-        request = {**header, "do": "ingest", "payload": payload.decode("utf-8", "replace")}
+        request = {**event, "do": "ingest"}
     try:
         ask(folder, request, 0.1)
     except OSError as problem:
@@ -167,12 +170,28 @@ def _hand_over(folder: str, home: str, header: dict[str, Any], payload: bytes) -
     return ""
 
 
+def _needed(payload: bytes) -> dict[str, str]:
+    """Raises ValueError where the payload names no session."""
+    text = payload.decode("utf-8", "replace")
+    try:
+        given = json.loads(text)
+    except ValueError:  # it was cut, or is no JSON at all
+        import re
+
+        named = "|".join(_NEEDED)
+        found = re.findall(rf'"({named})"\s*:\s*("(?:[^"\\]|\\.){{1,4096}}")', text[:100_000])
+        given = {name: json.loads(value) for name, value in reversed(found)}
+    if not isinstance(given, dict) or not given.get("session_id"):
+        raise ValueError("it names no session")
+    return {name: given[name] for name in _NEEDED if isinstance(given.get(name), str)}
+
+
 def _is_silent(problem: OSError) -> bool:
     """There is a resident, but it has not answered in time: another would not help."""
     return isinstance(problem, TimeoutError)
 
 
-def spool(folder: str, header: dict[str, Any], payload: bytes) -> None:
+def spool(folder: str, event: dict[str, Any]) -> None:
     """Write an event so that a reader sees all of it or nothing. Raises OSError."""
     place = os.path.join(folder, "spool")
     os.makedirs(place, 0o700, exist_ok=True)
@@ -182,7 +201,7 @@ def spool(folder: str, header: dict[str, Any], payload: bytes) -> None:
     handle = os.open(draft, flags, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(header).encode() + b"\n" + payload)
+            file.write(json.dumps(event).encode())
         os.replace(draft, os.path.join(place, f"{name}.event"))
     except BaseException:
         os.unlink(draft)
@@ -337,19 +356,15 @@ def root_of(folder: str) -> str:
     return place
 
 
-def _read_payload() -> tuple[bytes, bool]:
-    """The input up to its end, and whether that is all of it."""
+def _read_payload() -> bytes:
+    """The input up to its end, or as much of it as is taken."""
     pieces: list[bytes] = []
     size = 0
-    while size <= MAX_PAYLOAD_BYTES:
-        piece = os.read(0, 1 << 20)
-        if not piece:
-            return b"".join(pieces), True
-        pieces.append(piece)
+    while piece := os.read(0, 1 << 20):  # to the end, so that who writes it is not interrupted
+        if size < MAX_PAYLOAD_BYTES:
+            pieces.append(piece)
         size += len(piece)
-    while os.read(0, 1 << 20):  # so that who writes it is not interrupted
-        pass
-    return b"".join(pieces)[:MAX_PAYLOAD_BYTES], False
+    return b"".join(pieces)[:MAX_PAYLOAD_BYTES]
 
 
 def _here() -> str:

@@ -17,7 +17,8 @@ from ricordo.wiring import open_memory
 from tests.support.waiting import wait_until
 
 SOURCES = Path(ricordo_hook.__file__).parents[1]
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 90.0
+_NUDGES = 6
 RUN = f"import sys;sys.path.append({str(SOURCES)!r});import ricordo_hook;ricordo_hook.main()"
 
 
@@ -73,7 +74,26 @@ class Home:
         return sorted((self.folder / "spool").glob("*.event"))
 
     def wait_until_stored(self) -> None:
-        wait_until(lambda: not self.waiting(), PATIENCE_SECONDS)
+        """On a busy machine a hook may end before it has started the process: the next one does."""
+        for _ in range(_NUDGES):
+            with contextlib.suppress(AssertionError):
+                return wait_until(lambda: not self.waiting(), PATIENCE_SECONDS / _NUDGES)
+            self.wake()
+        raise AssertionError(f"not stored: {self.waiting()}; {self.log()}")
+
+    def wait_until_present(self) -> dict[str, Any]:
+        """Wait for the process behind the hooks; what it says of itself."""
+        for _ in range(_NUDGES):
+            with contextlib.suppress(AssertionError):
+                wait_until(self.present, PATIENCE_SECONDS / _NUDGES)
+                found = self.present()
+                assert found is not None
+                return found
+            self.wake()
+        raise AssertionError(f"nobody is there; {self.log()}")
+
+    def wake(self) -> None:
+        self.hook("claude-code", "SessionStart", {"session_id": "wake", "cwd": "/"})
 
     def log(self) -> str:
         with contextlib.suppress(FileNotFoundError):

@@ -1,5 +1,6 @@
 """Hooks of coding agents and the process behind them, driven as the agents do it."""
 
+import contextlib
 import json
 import os
 import resource
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import ricordo_hook
+from ricordo.coding_agents.resident import Door, Resident, serve
 from tests.coding_agents.generated_secrets import generated
 from tests.coding_agents.hooked import PATIENCE_SECONDS, Home, Session, hooked, is_running
 from tests.support.processes import killed_drain
@@ -53,8 +55,7 @@ def test_a_turn_is_stored_by_a_process_that_the_first_hook_starts(
     session.say("assistant", "Yes.")
     stop(home, session)
     home.wait_until_stored()
-    found = home.present()
-    assert found is not None
+    found = home.wait_until_present()
     assert contents(home, "claude-code:s1") == ["Use pnpm", "Yes."]
     session.say("user", "And vitest")
     stop(home, session)
@@ -72,7 +73,7 @@ def test_the_process_has_nothing_of_the_agent_open_and_is_its_owners_alone(
     os.set_inheritable(writer, True)
     home.hook("claude-code", "Stop", session.payload, close_fds=False)
     os.close(writer)
-    wait_until(home.present, PATIENCE_SECONDS)
+    home.wait_until_present()
     assert os.read(reader, 1) == b""  # everybody has closed the other end
     os.close(reader)
     found = home.present()
@@ -83,6 +84,31 @@ def test_the_process_has_nothing_of_the_agent_open_and_is_its_owners_alone(
     if sys.platform == "linux":
         handles = Path(f"/proc/{found['pid']}/fd")
         assert {str((handles / str(number)).readlink()) for number in range(3)} == {os.devnull}
+
+
+def test_a_session_goes_on_where_it_began_when_its_project_gets_another_name(
+    home: Home, session: Session
+) -> None:
+    session.say("user", "One")
+    stop(home, session)
+    home.wait_until_stored()
+    git = session.cwd / ".git"
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "config").write_text('[remote "origin"]\n\turl = git@github.com:acme/shop.git\n')
+    session.say("user", "Two")
+    stop(home, session)
+    home.wait_until_stored()
+    assert contents(home, "claude-code:s1") == ["One", "Two"]
+    assert home.log() == ""
+
+
+def test_hooks_of_claude_code_that_cursor_runs_are_not_taken_for_its_own(
+    home: Home, session: Session
+) -> None:
+    session.say("user", "One")
+    environment = {**home.environment, "CURSOR_VERSION": "3.20"}
+    assert home.hook("claude-code", "Stop", session.payload, env=environment) == ""
+    assert not (home.folder / "spool").exists()
 
 
 def test_only_one_process_runs_however_many_are_started(home: Home, session: Session) -> None:
@@ -105,8 +131,7 @@ def test_one_that_was_killed_is_followed_by_another(home: Home, session: Session
     session.say("user", "One")
     stop(home, session)
     home.wait_until_stored()
-    found = home.present()
-    assert found is not None
+    found = home.wait_until_present()
     os.kill(found["pid"], signal.SIGKILL)
     wait_until(lambda: not is_running(found["pid"]), PATIENCE_SECONDS)
     assert (home.folder / "resident.sock").exists()
@@ -124,9 +149,20 @@ def test_it_ends_when_nobody_has_asked_for_a_while(home: Home) -> None:
     assert home.present() is None
 
 
+def test_it_ends_when_another_version_is_installed(home: Home) -> None:
+    one = Resident(home.path)
+    assert not one.is_outdated
+    one._code = home.path / "version.py"
+    assert one.is_outdated
+    home.folder.mkdir()
+    with contextlib.closing(Door(home.folder)) as door:
+        serve(one, door)
+    one.close()
+
+
 def test_it_ends_in_order_when_it_is_told_to(home: Home, session: Session) -> None:
     process = home.start_resident()
-    wait_until(home.present, PATIENCE_SECONDS)
+    home.wait_until_present()
     home.ask("ping")
     process.terminate()
     assert process.wait(PATIENCE_SECONDS) == 0
@@ -144,8 +180,11 @@ def test_it_ends_in_order_when_it_is_told_to(home: Home, session: Session) -> No
         (b'{"do": "ping"}\n', "version 1"),
         (b'{"v": 2, "do": "ping"}\n', "version 1"),
         (b'{"v": 1, "do": "erase"}\n', "expected one of: drain, ingest, ping, show, stop"),
-        (b'{"v": 1, "do": "show"}\n', "payload must be a text"),
-        (b'{"v": 1, "do": "show", "payload": "{}"}\n', "no event of an agent"),
+        (b'{"v": 1, "do": "show"}\n', "no event of an agent"),
+        (
+            b'{"v": 1, "do": "show", "agent": "codex", "event": "Stop", "env": {}}\n',
+            "payload must be a text",
+        ),
         (b'{"v": 1, "do": "drain", "seconds": "x"}\n', "a number from 0"),
         (
             b'{"v": 1, "do": "ingest", "agent": "codex", "event": "Stop", "env": {},'
@@ -215,7 +254,7 @@ def test_a_store_that_cannot_be_reached_is_tried_again_until_it_can(
 
 def test_a_full_disk_is_survived_while_the_process_runs(home: Home, session: Session) -> None:
     stop(home, session)
-    wait_until(home.present, PATIENCE_SECONDS)
+    home.wait_until_present()
     home.wait_until_stored()
     session.say("user", "One")
 
@@ -238,17 +277,40 @@ def test_an_event_of_megabytes_is_taken(home: Home, session: Session, size: int)
     assert not (home.folder / "spool" / "failed").exists()
 
 
-def test_binary_input_is_put_aside_and_nothing_of_it_is_logged(
-    home: Home, session: Session
-) -> None:
+def test_binary_input_is_dropped_and_nothing_of_it_is_kept(home: Home, session: Session) -> None:
     home.hook("claude-code", "Stop", bytes(range(256)) * 50 + b"sunflower42")
     home.hook("claude-code", "Stop", b"[1]")
     session.say("user", "One")
     stop(home, session)
     home.wait_until_stored()
     assert contents(home, "claude-code:s1") == ["One"]
-    assert "sunflower42" not in home.log()
-    assert len(list((home.folder / "spool" / "failed").iterdir())) == 1
+    assert home.log().count("ValueError") == 2
+    assert [one for one in every_byte(home) if b"sunflower42" in one] == []
+
+
+def test_what_is_no_event_is_put_aside_and_keeps_nothing_back(home: Home, session: Session) -> None:
+    spool = home.folder / "spool"
+    spool.mkdir(parents=True)
+    for number, content in enumerate((b"", b"\x00\xff", b"[]", b'{"v": 9}', b"[" * 100_000)):
+        (spool / f"{number}.event").write_bytes(content)
+    session.say("user", "One")
+    stop(home, session)
+    home.wait_until_stored()
+    assert contents(home, "claude-code:s1") == ["One"]
+    assert len(list((spool / "failed").iterdir())) == 5
+
+
+def test_nothing_that_was_said_lies_in_the_spool(home: Home, session: Session) -> None:
+    (home.path / "agents.toml").write_text("nonsense")  # it stays there
+    said = {**session.payload, "last_assistant_message": "sunflower42", "prompt": "sunflower42"}
+    home.hook("claude-code", "Stop", said)
+    home.hook("claude-code", "UserPromptSubmit", said)
+    assert len(home.waiting()) == 1
+    assert [one for one in every_byte(home) if b"sunflower42" in one] == []
+
+
+def every_byte(home: Home) -> list[bytes]:
+    return [path.read_bytes() for path in home.path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("payload", [b"", b"{}", b"null", b"{", b'{"session_id": 7}'])
@@ -269,9 +331,7 @@ def test_an_input_that_never_ends_is_not_waited_for(home: Home) -> None:
 
 def test_a_process_that_hangs_is_not_waited_for(home: Home, session: Session) -> None:
     stop(home, session)
-    wait_until(home.present, PATIENCE_SECONDS)
-    found = home.present()
-    assert found is not None
+    found = home.wait_until_present()
     root = ricordo_hook.root_of(str(session.cwd))
     noted = Path(ricordo_hook.brief_file(str(home.folder), root))
     noted.parent.mkdir(exist_ok=True)
@@ -341,7 +401,7 @@ def test_secrets_of_a_session_are_neither_stored_nor_logged_nor_shown(
     home.ask("stop")
     wait_until(lambda: home.present() is None, PATIENCE_SECONDS)
     wait_until(lambda: not (home.path / "ricordo.db-wal").exists(), PATIENCE_SECONDS)
-    kept = b"".join(path.read_bytes() for path in home.path.rglob("*") if path.is_file())
+    kept = b"".join(every_byte(home))
     assert b"Number 299" in kept
     assert [one for one in told if one.secret.encode() in kept] == []
 
@@ -355,7 +415,7 @@ def test_one_that_dies_anywhere_while_it_stores_leaves_nothing_half_done_or_doub
         event = home.folder / "spool" / f"{number}.event"
         event.parent.mkdir(parents=True, exist_ok=True)
         header = {"v": 1, "agent": "claude-code", "event": "Stop", "cwd": "/", "env": {}}
-        event.write_text(json.dumps(header) + "\n" + json.dumps(session.payload))
+        event.write_text(json.dumps({**header, "payload": json.dumps(session.payload)}))
     assert home.threads() == []  # the store is made
     died = 0
     for at_command in range(1, 1_000, 3):

@@ -149,7 +149,7 @@ def test_the_brief_is_noted_for_when_nothing_runs_and_gone_when_the_project_is_o
     )
     assert "is off" in done.stdout
     assert not noted.exists()
-    wait_until(home.present, PATIENCE_SECONDS)
+    home.wait_until_present()
     assert home.shown("claude-code", "SessionStart", other) == ""
     session.say("user", "Nobody keeps this")
     home.hook("claude-code", "Stop", session.payload)

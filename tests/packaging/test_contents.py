@@ -33,7 +33,7 @@ def in_wheel(distribution: Distribution) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("packaging.wheel")
-def test_the_wheel_has_the_two_packages_and_nothing_else(distribution: Distribution) -> None:
+def test_the_wheel_has_our_packages_and_nothing_else(distribution: Distribution) -> None:
     assert distribution.wheel.name == f"ricordo-{ricordo.__version__}-py3-none-any.whl"
     packed = {one for one in in_wheel(distribution) if ".dist-info/" not in one}
     there = {
@@ -43,7 +43,13 @@ def test_the_wheel_has_the_two_packages_and_nothing_else(distribution: Distribut
     }
     assert packed == there  # also: the archive that it was built from lacks nothing
     for pattern in (  # what is no code as well
-        *("ricordo/py.typed", "ricordo/providers/ricordo_multi/*.onnx", "ricordo/web/static/*.js"),
+        *(
+            "ricordo/coding_agents/*.js",
+            "ricordo_hook/py.typed",
+            "ricordo/py.typed",
+            "ricordo/providers/ricordo_multi/*.onnx",
+            "ricordo/web/static/*.js",
+        ),
         *("ricordo/formation/prompts/*.md", "ricordo/web/templates/*.html"),
     ):
         assert any(PurePosixPath(one).match(pattern) for one in packed), pattern
@@ -63,7 +69,8 @@ def test_the_wheel_says_what_it_is(distribution: Distribution) -> None:
     assert set(said.get_all("License-File") or ()) == LICENCES
     assert {f"{folder}/licenses/{one}" for one in LICENCES} <= set(files)
     entry_points = files[f"{folder}/entry_points.txt"].decode().split()
-    assert entry_points == ["[console_scripts]", "ricordo", "=", "ricordo.cli.main:run"]
+    commands = ["ricordo", "=", "ricordo.cli.main:run", "ricordo-hook", "=", "ricordo_hook:main"]
+    assert entry_points == ["[console_scripts]", *commands]
     assert set(said.get_all("Provides-Extra") or ()) == set(PROJECT["optional-dependencies"])
     assert said["Description-Content-Type"] == "text/markdown"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

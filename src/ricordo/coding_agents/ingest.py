@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from ricordo.coding_agents.entry import Entry, Position
 from ricordo.coding_agents.projects import Project
 from ricordo.coding_agents.rules import FOLDER, AgentSettings, Rules, read_settings
 from ricordo.coding_agents.transcripts import opencode, readers
-from ricordo.errors import FilesUnavailable, InvalidInput
+from ricordo.errors import FilesUnavailable, InvalidInput, OtherProject
 from ricordo.files.disk import make_folder, remove_drafts, replace_file
 from ricordo.frozen import dataclass, replace
 
@@ -32,9 +31,7 @@ DEFAULT_USER: Final = "me"
 _FAILED: Final = "failed"
 _MAX_FAILED: Final = 50
 _KEPT_SECONDS: Final = 30 * 24 * 3600.0
-_SALVAGED: Final = re.compile(
-    r'"(session_id|sessionID|transcript_path|cwd)"\s*:\s*("(?:[^"\\]|\\.){1,4096}")'
-)
+_MAX_EVENT_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,30 +55,29 @@ class Event:
         return str(self.payload.get("cwd") or self.cwd)
 
 
-def read_event(header: object, payload: str) -> Event:
+def read_event(given: object) -> Event:
     """What a hook handed over. Raises InvalidInput."""
-    if not isinstance(header, dict) or header.get("v") != ricordo_hook.VERSION:
+    if not isinstance(given, Mapping) or given.get("v") != ricordo_hook.VERSION:
         raise InvalidInput("it is not an event of this version")
-    agent, event = header.get("agent"), header.get("event")
+    agent, event = given.get("agent"), given.get("event")
     kind = ricordo_hook.EVENTS.get(str(agent), {}).get(str(event))
-    environment = header.get("env")
+    environment, text = given.get("env"), given.get("payload")
     if kind is None or not isinstance(environment, dict):
         raise InvalidInput("it is no event of an agent that is known")
-    given: Any = {}
-    if header.get("truncated"):
-        given = {name: json.loads(text) for name, text in _SALVAGED.findall(payload)}
-    else:
-        with contextlib.suppress(ValueError):
-            given = json.loads(payload)
-    if not isinstance(given, dict):
+    if not isinstance(text, str):
+        raise InvalidInput("payload must be a text")
+    payload: Any = {}
+    with contextlib.suppress(ValueError, RecursionError):
+        payload = json.loads(text)
+    if not isinstance(payload, dict):
         raise InvalidInput("its payload is not an object")
     return Event(
         agent=str(agent),
         event=str(event),
         kind=kind,
-        cwd=str(header.get("cwd") or ""),
+        cwd=str(given.get("cwd") or ""),
         environment={str(name): str(value) for name, value in environment.items()},
-        payload=given,
+        payload=payload,
     )
 
 
@@ -98,13 +94,11 @@ class Spool:
     def read(self, path: Path) -> Event:
         """Raises InvalidInput for what is no event, OSError for what cannot be read."""
         with path.open("rb") as file:
-            first = file.readline(1 << 20)
-            payload = file.read(ricordo_hook.MAX_PAYLOAD_BYTES + 1)
+            content = file.read(_MAX_EVENT_BYTES)
         try:
-            header = json.loads(first)
-        except ValueError:
+            return read_event(json.loads(content))
+        except (ValueError, RecursionError):
             raise InvalidInput("it is not an event") from None
-        return read_event(header, payload.decode("utf-8", "replace"))
 
     def put_aside(self, path: Path) -> None:
         """Keep what cannot be worked off, so that it is in nobody's way."""
@@ -167,11 +161,19 @@ class Ingest:
         if not event.session_id:
             return place, capture.Captured()
         after = known.get("after")
-        read = self._read(event, Position(after[0], after[1]) if after else None)
         last: list[Position] = []
-        done = capture.record(
-            scope_of(memory, place), event.agent, _noting(read, last), place.rules
-        )
+
+        def read() -> Iterator[Entry]:
+            entries = self._read(event, Position(after[0], after[1]) if after else None)
+            return _noting(entries, last)
+
+        try:
+            done = capture.record(scope_of(memory, place), event.agent, read(), place.rules)
+        except OtherProject:  # it has become another one since: the folder got a remote
+            thread = capture.thread_of(event.agent, event.session_id)
+            of_thread = memory.user(place.user).thread(thread).project_id
+            scope = memory.user(place.user, project=of_thread)
+            done = capture.record(scope, event.agent, read(), place.rules)
         kept = {"folder": known.get("folder") or event.folder, "after": after}
         if last:
             kept["after"] = [last[-1].offset, last[-1].last_id]

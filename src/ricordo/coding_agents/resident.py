@@ -17,18 +17,18 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import ricordo_hook
+from ricordo import version
 from ricordo.coding_agents.ingest import Event, Ingest, Place, read_event
 from ricordo.coding_agents.rules import FOLDER
 from ricordo.errors import FilesUnavailable, InvalidInput, RicordoError, StorageError
 from ricordo.files.disk import Busy, locked, make_folder
-from ricordo.version import __version__
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -38,9 +38,10 @@ SHOW_SECONDS: Final = 0.19
 """How long an answer may take; the hook waits a little longer."""
 
 _LOCK: Final = "resident.lock"
+_NEXT_LOCK: Final = "resident.next.lock"
 _SOCKET: Final = "resident.sock"
 _PORT: Final = "resident.port"
-_PREDECESSOR_SECONDS: Final = 10.0
+_PREDECESSOR_SECONDS: Final = 60.0
 _LINE_BYTES: Final = 64_000_000
 _LINE_SECONDS: Final = 5.0
 _CONNECTIONS: Final = 16
@@ -76,6 +77,8 @@ class Resident:
         self._failures: dict[str, int] = {}
         self._briefs: dict[str, tuple[Place, Mapping[str, str], list[float]]] = {}
         self._shows = ThreadPoolExecutor(4, "show")
+        self._code = Path(version.__file__)
+        self._code_made_at = _made_at(self._code)
 
     # -- the store
 
@@ -113,14 +116,14 @@ class Resident:
     def _ping(self, _request: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
-            "version": __version__,
+            "version": version.__version__,
             "open": self._memory is not None,
             "waiting": len(self.ingest.spool.waiting()) + len(self._held),
         }
 
     def _show(self, request: Mapping[str, Any]) -> dict[str, Any]:
         self._asked_at = time.monotonic()
-        event = _event_in(request)
+        event = read_event(request)
         shown = self._shows.submit(self._shown, event)
         return {"text": shown.result(SHOW_SECONDS)}
 
@@ -140,7 +143,7 @@ class Resident:
         """What is in the spool is stored in the background; so is what could not be put there."""
         self._asked_at = time.monotonic()
         if "payload" in request:
-            self._held.append(_event_in(request))
+            self._held.append(read_event(request))
         self._wake.set()
         return {}
 
@@ -263,6 +266,12 @@ class Resident:
         self.work_off()
         self._note_briefs(all_of_them=True)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another version was installed since: what is loaded and what is not loaded yet
+        do not go together any more."""
+        return _made_at(self._code) != self._code_made_at
+
     def is_idle(self) -> bool:
         return time.monotonic() - self._asked_at > self.idle_seconds
 
@@ -282,15 +291,15 @@ def open_store(home: Path, *, run_jobs: bool) -> "Memory":
     return open_memory(read_settings(home).url, home=home, run_jobs=run_jobs)
 
 
+def _made_at(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
 def refusal(why: str) -> dict[str, Any]:
     return {"v": ricordo_hook.VERSION, "ok": False, "error": why}
-
-
-def _event_in(request: Mapping[str, Any]) -> Event:
-    payload = request.get("payload")
-    if not isinstance(payload, str):
-        raise InvalidInput("payload must be a text")
-    return read_event(dict(request), payload)
 
 
 # -- the socket
@@ -364,6 +373,8 @@ def serve(resident: Resident, door: Door) -> None:
         try:
             channel, _ = door.socket.accept()
         except TimeoutError:
+            if resident.is_outdated:
+                break
             continue
         if not door.lets_in(channel) or not free.acquire(timeout=_LOOK_SECONDS):
             channel.close()
@@ -403,20 +414,19 @@ def _line(channel: socket.socket) -> bytes | None:
     return bytes(got)
 
 
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[bool]:
-    """Whether this is the only resident of the folder; one that is just ending is waited for."""
+def _is_alone(folder: Path, locks: contextlib.ExitStack) -> bool:
+    """Whether this is the only resident of the folder; one that is just ending is waited for, by
+    one alone."""
+    with contextlib.suppress(Busy):
+        locks.enter_context(locked(folder / _LOCK, 0.0))
+        return True
     ends = time.monotonic() + _PREDECESSOR_SECONDS
-    while True:
-        try:
-            with locked(folder / _LOCK, 0.0):
-                yield True
-                return
-        except Busy:
-            if answers(folder) or time.monotonic() > ends:
-                break
-            time.sleep(_LOOK_SECONDS / 5)
-    yield False
+    with contextlib.suppress(Busy), locked(folder / _NEXT_LOCK, 0.0):
+        while answers(folder) is None and time.monotonic() < ends:
+            with contextlib.suppress(Busy):
+                locks.enter_context(locked(folder / _LOCK, _LOOK_SECONDS / 5))
+                return True
+    return False
 
 
 def answers(folder: Path, seconds: float = 1.0) -> dict[str, Any] | None:
@@ -454,8 +464,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     home = given.home.expanduser().absolute()
     make_folder(home / FOLDER)
-    with _alone(home / FOLDER) as is_alone:
-        if is_alone:
+    with contextlib.ExitStack() as locks:
+        if _is_alone(home / FOLDER, locks):
             _run(home, given.idle)
 
 
@@ -479,5 +489,6 @@ def _run(home: Path, idle_seconds: float) -> None:
         resident._wake.set()
         door.close()
         worker.join(_LONGEST_PAUSE)
-        resident.finish()
+        if not resident.is_outdated:  # else the next one does it
+            resident.finish()
         resident.close()
