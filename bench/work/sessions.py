@@ -25,9 +25,8 @@ SETS = {
     "fresh": FOLDER / "fresh.jsonl",
     "unseen": FOLDER / "unseen.jsonl",
 }
-"""The rules were made with the first three at hand: the second was held back until their first
-version was measured, the third measured before they learnt from it. The last was written after
-all of them, and not looked at since it was measured."""
+"""The rules were made with the first. They learnt from each of the others after it was measured;
+docs/concepts/work.md has what was found at first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def test_a_proposal_counts_once_the_user_agrees() -> None:
     offered = "agent: I propose moka for the cache. Redis adds a service. Shall I go with moka?"
     assert read("Add a cache.", offered) == []
     (told,) = read("Add a cache.", offered, "yes, sounds good")
-    assert told == ("decision", "“Shall I go with moka” – yes, sounds good")
+    assert told == ("decision", "“I propose moka for the cache” – yes, sounds good")
     assert read("Add a cache.", offered, "no, not now") == []
     assert read("Add a cache.", "agent: Shall I run the tests?", "yes, sounds good") == []
 

@@ -62,6 +62,11 @@ class Call:
         return bool(self.files) and edits(self.name)
 
     @property
+    def is_routine(self) -> bool:
+        """Whether it only looks, or handles files: nothing to know of a project."""
+        return bool(LOOKS_ONLY.match(self.command) or _FILE_TOOLS.match(self.command))
+
+    @property
     def purpose(self) -> str | None:
         if _FILE_TOOLS.match(self.command):
             return None

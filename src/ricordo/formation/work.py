@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from ricordo import limits
-from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
+from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.gate import Reading, gate
 from ricordo.formation.injected import has_attack
@@ -68,9 +68,7 @@ _TYPES: Final = {
     WorkKind.FAILED: MemoryType.EPISODE,
 }
 _IMPORTANCE: Final = {WorkKind.DECISION: 3, WorkKind.CONVENTION: 3, WorkKind.OPEN: 3}
-_PRIVATE_FIELDS: Final = frozenset(
-    {"health", "faith", "sexuality", "politics", "identifiers", "city", "pronouns"}
-)
+_PRIVATE_FIELDS: Final = frozenset({"health", "faith", "sexuality", "identifiers"})
 
 
 def _words(section: str) -> re.Pattern[str]:
@@ -86,7 +84,7 @@ _STANDING: Final = _words("standing")
 _AGREES: Final = _words("agrees")
 _DENIES: Final = _words("denies")
 _PROPOSES: Final = _words("proposes")
-_CHOOSES: Final = _words("chooses")
+_DOES: Final = _words("does")
 _HOLDS: Final = _words("holds")
 _TRIED: Final = _words("tried")
 _DID_NOT_WORK: Final = _words("did not work")
@@ -97,12 +95,15 @@ _LEFT_BY_AGENT: Final = _words("left by an agent")
 _POSTPONES: Final = _words("postpones")
 _NOT_DONE: Final = _words("is done")
 _RESOLVED: Final = _words("resolved")
+_AS_ALWAYS: Final = _words("as always")
+_ALTERNATIVES: Final = _words("alternatives")
+_WITHOUT: Final = _words("without")
 _GOES_ON: Final = _words("goes on")
 _EITHER_OR: Final = re.compile(r"\b(?:or|oder|atau|ou|o)\b|[:;]", re.IGNORECASE)
 _SETTLES: Final = _words("settles")
 _REASON: Final = _words("reason")
 _NO_PITFALLS: Final = frozenset({"lint", "format"})
-_OPEN_PURPOSES: Final = frozenset({"test", "build", "lint", "types"})
+_OPEN_PURPOSES: Final = frozenset({"test", "e2e", "build", "lint", "types"})
 _OF_THE_MOMENT: Final = words("work", "of the moment")
 
 _ASKS: Final = ("?", "？")
@@ -115,6 +116,7 @@ _LONGEST_ANSWER_WORDS: Final = 15
 _FEWEST_OF_REASON: Final = 5
 _FEWEST_TERMS: Final = 2
 _STEM: Final = 6
+_MOST_CHOSEN_WORDS: Final = 5
 _RULE: Final = frozenset({"rule"})
 _LIKELY: Final = 0.85
 _NO_REASONS: Final = frozenset({"ask", "steps", "chat", "mood", "oneoff", "remember"})
@@ -207,7 +209,7 @@ def problem_of(candidate: Candidate) -> Rejection | None:
         return Rejection(RejectionCode.SECRET, "holds a secret")
     if has_attack(plain_view(said).text):
         return Rejection(RejectionCode.ADDRESSES_THE_MODEL, "speaks to the model")
-    if candidate.kind in (WorkKind.COMMAND, DONE):
+    if candidate.kind == DONE or candidate.passage.role == TOOL_ROLE:
         return None
     if sensitive_fields_of(candidate.content, "", None) & _PRIVATE_FIELDS:
         return Rejection(RejectionCode.NOT_KEPT, "about a person")
@@ -333,7 +335,11 @@ class _Session:
             content = _with_reason(one, told)
             return (WorkKind.DECISION, content) if terms_of(content) else (None, "")
         is_rule = one.is_surely(text, _RULE, _LIKELY)
-        if (is_rule or _STANDING.search(text)) and one.words > _FEWEST_TERMS and terms_of(text):
+        if (
+            (is_rule or _STANDING.search(_AS_ALWAYS.sub("", text)))
+            and one.words > _FEWEST_TERMS
+            and terms_of(text)
+        ):
             return WorkKind.CONVENTION, text
         return (WorkKind.DECISION, answer) if (answer := _answer(one, asked)) else (None, "")
 
@@ -436,6 +442,7 @@ class _Session:
                 passage_of(best.turn, best.command),
             )
             yield replace(found, key=f"command: {purpose}", importance=3 if is_sure else 2)
+        yield from self._repeated(named)
         for call in self._new(self.calls):
             if call.failed is False and call.command:
                 done = work_candidate(
@@ -445,6 +452,21 @@ class _Session:
                     passage_of(call.turn, call.command),
                 )
                 yield replace(done, key=_open_key(call.command))
+
+    def _repeated(self, named: str) -> Iterator[Candidate]:
+        """Commands without a known purpose that worked more than once, or that the user named."""
+        runs = [
+            one
+            for one in self._new(self.calls)
+            if one.command and one.failed is False and one.purpose is None and not one.is_routine
+        ]
+        times = Counter(one.command for one in runs)
+        for one in {call.command: call for call in runs}.values():
+            if (times[one.command] > 1 or one.command in named) and is_whole(one.command):
+                passage = passage_of(one.turn, one.command)
+                content = f"Works: `{one.command}`"
+                found = work_candidate(WorkKind.COMMAND, content, one.command, passage)
+                yield replace(found, key=f"command: {one.command}"[: limits.MAX_KEY_CHARS])
 
     def _pitfalls(self) -> Iterator[Candidate]:
         """Commands that failed and worked later, with what was done in between."""
@@ -604,6 +626,17 @@ def work_candidate(kind: WorkKind | str, content: str, quote: str, passage: Pass
     )
 
 
+def _choice(one: _Sentence, asked: _Asked) -> str | None:
+    """An answer to a choice that the user had put to the agent."""
+    question = next((part for part in sentences_of(asked.before) if part.endswith(_ASKS)), "")
+    wanted = terms_of(one.text)
+    is_one_of_these = wanted and wanted <= terms_of(question)
+    if one.words > _MOST_CHOSEN_WORDS or not is_one_of_these or not _ALTERNATIVES.search(question):
+        return None
+    why = one.following if is_statement(one.following) else ""
+    return f"“{question}” – {one.text} {why}".strip()
+
+
 def _are_named(answer: str, text: str) -> bool:
     """Whether a text has a word of an answer, however it is written together."""
     together = _NOT_LETTERS.sub("", text.casefold())
@@ -657,11 +690,15 @@ def _answer(one: _Sentence, asked: _Asked) -> str | None:
         return None if said is None else f"“{said.rstrip('.?!')}” – {text}"
     agreed = _AGREES.match(text)
     rest = text[agreed.end() :] if agreed else text
+    if (choice := _choice(one, asked)) is not None:
+        return choice
+    about = terms_of(asked.said) | terms_of(asked.before)
+    if _WITHOUT.match(text) and terms_of(text) and terms_of(text) <= about:
+        return text
     offers = [part for part in sentences_of(asked.said) if _PROPOSES.search(part)]
-    chosen = [part for part in offers if _CHOOSES.search(part)]
+    chosen = [part for part in offers if not _DOES.search(part)]
     if agreed:
         if len(rest.split()) > _FEWEST_TERMS and _HOLDS.search(rest):
-            about = terms_of(asked.said) | terms_of(asked.before)
             return rest if terms_of(rest) & about else None
         return f"“{chosen[0].rstrip('.?!')}” – {text}" if chosen else None
     if denied := _DENIES.match(text):

@@ -1,6 +1,7 @@
 """How what a session tells stands to what is known of its project."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from ricordo import limits
@@ -25,10 +26,12 @@ from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import page_of_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
+from ricordo.text.dates import CLEAR_MONTHS
 from ricordo.text.normalise import canonical
 
 NARROWER: Final = "a part of the command that is known"
 NOT_REPEATED: Final = "another command is known to work"
+_MONTHS: Final = frozenset(chain.from_iterable(map(terms_of, CLEAR_MONTHS)))
 _SURE: Final = 3  # the importance of a command that was named or repeated
 _MOST_OF_IT: Final = 0.5
 _THE_SAME: Final = 0.8
@@ -120,7 +123,7 @@ def _closing(candidate: Candidate, known: Sequence[Item]) -> Resolution | None:
 
 def _settles(done: Candidate, left: str) -> bool:
     """Whether what is said to be done has most words of what was left."""
-    wanted, said = terms_of(left), terms_of(done.content)
+    wanted, said = terms_of(left) - _MONTHS, terms_of(done.content)
     shared = len(wanted & said)
     return shared >= min(_FEWEST_SHARED, len(wanted)) and shared >= _MOST_OF_IT * len(wanted)
 
