@@ -1,6 +1,8 @@
 """Sessions from before, brought in: each message once, whatever was captured live."""
 
 import contextlib
+import copy
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ from ricordo.coding_agents.projects import project_of
 from ricordo.coding_agents.rules import AgentSettings, Rules, turn
 from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.model.reports import ImportReport
+from tests.coding_agents.generated_secrets import generated
 from tests.coding_agents.recorded import PROJECT, PROMPTS, TRANSCRIPTS, lay_out
 from tests.support.commandline import COMMAND, Ran, ricordo
 from tests.support.waiting import wait_until
@@ -158,6 +161,45 @@ def test_sessions_that_cannot_be_taken_are_counted(ana: UserMemory, home: Path) 
     importing = SessionImport(ana, home, AgentSettings())
     importing.take(found, lambda _done, _all: None)
     assert importing.report("codex").skipped == {"sessions that cannot be read": 1}
+
+
+def test_no_secret_of_a_session_or_of_a_file_is_stored(ana: UserMemory, home: Path) -> None:
+    lay_out("claude-code", home)
+    (session,) = sessions("claude-code", {}, home)
+    template = [json.loads(line) for line in session.path.read_text("utf-8").splitlines()]
+    (called, ended) = (
+        next(one for one in template if kind in json.dumps(one.get("message", {})))
+        for kind in ("tool_use", "tool_result")
+    )
+    secrets = list(generated(300))
+    records: list[Any] = []
+    for number, told in enumerate(secrets):
+        user = {"type": "user", "uuid": f"u{number}", "message": {"content": told.text}}
+        records += [{**user, "cwd": str(home / "shop"), "sessionId": "s1"}]
+        for failed in (True, False):
+            call, result = copy.deepcopy(called), copy.deepcopy(ended)
+            call["uuid"] = f"c{number}{failed}"
+            call["message"]["content"][0]["input"] = {"command": told.text, "note": told.text}
+            call["message"]["content"][0]["id"] = result["message"]["content"][0]["tool_use_id"]
+            result["message"]["content"][0] |= {"content": told.text, "is_error": failed}
+            records += [call, result]
+    lines = [json.dumps(record) + "\n" for record in records]
+    session.path.write_text("".join(lines), encoding="utf-8")
+    (home / "shop" / "CLAUDE.md").write_text(
+        "\n\n".join(f"- {told.text}" for told in secrets), encoding="utf-8"
+    )
+    assert bring_in(ana, "claude-code", home).turns > len(secrets)
+    scope = ana.narrow(project=PROJECT)
+    kept = [str(one.to_dict()) for one in ana.list(limit=1_000)]
+    for thread in scope.threads():
+        after = None
+        while (page := scope.turns(thread.thread_id, limit=1_000, cursor=after)).items:
+            kept += [str(turn.to_dict()) for turn in page]
+            after = page.next_cursor
+            if after is None:
+                break
+    whole = "\n".join(kept)
+    assert [told for told in secrets if told.secret in whole] == []
 
 
 # -- from the command line -----------------------------------------------------------------

@@ -272,6 +272,15 @@ def test_of_a_long_output_both_ends_are_captured(tmp_path: Path) -> None:
     assert call["output"].endswith("last line")
 
 
+def test_a_secret_below_its_name_is_kept_neither_as_output_nor_as_error(tmp_path: Path) -> None:
+    output = "Login failed\npassword:\nqT7w9xLm2p4z"
+    session = claude_file(tmp_path, called("Bash", command="make"), result(output, is_error=True))
+    (entry,) = entries_of(session)
+    turn = turn_of(entry, rules_of(tmp_path))
+    assert turn is not None
+    assert "qT7w9xLm2p4z" not in f"{turn.content}{turn.tool_calls}"
+
+
 def test_a_binary_output_is_not_captured(tmp_path: Path) -> None:
     output = bytes(range(256)).decode("latin-1") * 10 + "\ufffd" * 1000
     session = claude_file(tmp_path, called("Bash", command="cat a.png"), result(output))

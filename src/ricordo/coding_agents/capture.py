@@ -218,13 +218,22 @@ def _clean_call(call: ToolCall, rules: Rules, at: datetime | None) -> dict[str, 
         stored["command"] = clean(call.command, 2_000)
     if call.exit_code is not None:
         stored["exit_code"] = call.exit_code
-    if call.error:
-        stored["error"] = clean(call.error, _MAX_ERROR_CHARS)
-    if call.output:
-        stored["output"] = clean(call.output, 2_000)
+    output = clean(call.output, 2_000) if call.output else ""
+    if error := _error_of(call, output):
+        stored["error"] = error
+    if output:
+        stored["output"] = output
     if len(json.dumps(stored)) > limits.MAX_TOOL_CALLS_BYTES // 2:
         stored["arguments"] = dict.fromkeys(stored["arguments"], "…")
     return stored
+
+
+def _error_of(call: ToolCall, output: str) -> str:
+    """What went wrong. Where it is the end of the output it is taken from the cleaned one: what a
+    line means, a secret above all, may be said by the line before."""
+    if call.error and call.output.rstrip().endswith(call.error):
+        return shortened(output.rpartition("\n")[2], _MAX_ERROR_CHARS)
+    return clean(call.error, _MAX_ERROR_CHARS) if call.error else ""
 
 
 def _clean_value(value: Any, depth: int) -> Any:
