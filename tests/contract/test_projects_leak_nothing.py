@@ -183,6 +183,7 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
         "changes": [scope.changes, lambda: scope.changes(3)],
         "revision": [scope.revision],
         "projects": [scope.projects],
+        "groups": [scope.groups],
         "proposals": [scope.proposals, lambda: scope.proposals(state="any")],
         "summary": [scope.summary],
         "user_profile": [scope.user_profile],
@@ -198,7 +199,7 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
 WRITING = {
     *("add", "add_many", "approve", "archive", "forget", "import_file", "link", "merge", "narrow"),
     *("observe", "pin", "redact", "reject", "restore", "undo", "unlink", "update_user_profile"),
-    "verify",
+    *("members", "remove_member", "set_member", "verify"),  # groups are nobody's own
 }
 
 
