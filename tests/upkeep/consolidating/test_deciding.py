@@ -111,6 +111,21 @@ def test_what_differs_in_what_counts_stays_and_is_linked(tidied: Tidied) -> None
         check_both_stay(*stored(tidied, f"user-{number}", (texts, {}, {})))
 
 
+@pytest.mark.requirement("projects.formed")
+def test_what_is_of_two_projects_is_not_even_looked_at(tidied: Tidied) -> None:
+    for texts in (SAME, LESS):
+        for project in ("shop", "blog", None):
+            tidied.say(texts[0], project_id=project)
+        tidied.say(texts[1], project_id="shop")
+    report = tidied.consolidate()
+    kept = {(item.content, item.project_id) for item in tidied.me.list()}
+    assert len(report.decisions) == 2
+    assert {one for one in kept if one[1] != "shop"} == {
+        (text[0], project) for text in (SAME, LESS) for project in ("blog", None)
+    }
+    assert len(kept) == 6
+
+
 def test_a_model_is_not_asked_about_what_belongs_apart(advised: Tidied) -> None:
     advised.server.answer_with(judging(lambda _new, _old: "same"))
     rows: list[Row] = [(MUSIC, one, other) for one, other in APART[::2]]
