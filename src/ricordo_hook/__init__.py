@@ -18,6 +18,7 @@ import time
 TYPE_CHECKING = False  # typing takes as long to load as what is loaded here
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Any
 
@@ -55,12 +56,19 @@ EVENTS = {
         "AfterAgent": "turn",
         "SessionEnd": "end",
     },
+    "cursor": {
+        "sessionStart": "start",
+        "beforeSubmitPrompt": "prompt",
+        "stop": "turn",
+        "sessionEnd": "end",
+    },
     "opencode": {"start": "start", "prompt": "prompt", "turn": "turn", "end": "end"},
 }
 """What the events of each agent mean: show what is known, show what fits, store what happened."""
 
 _FORWARDED = ("RICORDO_USER", "RICORDO_PROJECT")
-_NEEDED = ("session_id", "transcript_path", "cwd")
+_NEEDED = ("session_id", "conversation_id", "transcript_path", "cwd")
+_LONGEST_NEEDED = 4096
 """Of what happened, where it can be read: nothing that was said lies about in the spool."""
 _SOCKET = "resident.sock"
 _PORT = "resident.port"
@@ -164,6 +172,9 @@ def said(agent: str, event: str, text: str) -> str:
         return ""
     if agent == "opencode":
         return json.dumps({"text": text})
+    if agent == "cursor":
+        goes_on = {"continue": True} if event == "beforeSubmitPrompt" else {}
+        return json.dumps({**goes_on, "additional_context": text})
     shown = {"hookEventName": event, "additionalContext": text}
     return json.dumps({"hookSpecificOutput": shown})
 
@@ -194,11 +205,18 @@ def _needed(payload: bytes) -> dict[str, str]:
         import re
 
         named = "|".join(_NEEDED)
-        found = re.findall(rf'"({named})"\s*:\s*("(?:[^"\\]|\\.){{1,4096}}")', text[:100_000])
+        found = re.findall(
+            rf'"({named})"\s*:\s*("(?:[^"\\]|\\.){{1,{_LONGEST_NEEDED}}}")', text[:100_000]
+        )
         given = {name: json.loads(value) for name, value in reversed(found)}
-    if not isinstance(given, dict) or not given.get("session_id"):
+    if not isinstance(given, dict) or not (given.get("session_id") or given.get("conversation_id")):
         raise ValueError("it names no session")
-    return {name: given[name] for name in _NEEDED if isinstance(given.get(name), str)}
+    needed = {name: given.get(name) for name in _NEEDED} | {"cwd": folder_in(given)}
+    return {
+        name: value
+        for name, value in needed.items()
+        if value and isinstance(value, str) and len(value) <= _LONGEST_NEEDED
+    }
 
 
 def _is_silent(problem: OSError) -> bool:
@@ -351,13 +369,20 @@ def _noted_brief(folder: str, header: dict[str, Any], payload: str) -> str:
         given = {}
     if not isinstance(given, dict) or given.get("source") == "resume":  # it was shown before
         return ""
-    root = root_of(str(given.get("cwd") or header["cwd"]))
+    root = root_of(folder_in(given) or header["cwd"])
     try:
         with open(brief_file(folder, root), encoding="utf-8") as file:
             title, _, text = file.read(200_000).partition("\n")
     except OSError:
         return ""
     return text if title == brief_title(root, header["env"].get("RICORDO_USER", "")) else ""
+
+
+def folder_in(payload: Mapping[str, Any]) -> str:
+    """Where a payload says that the session is held; empty where it does not."""
+    roots = payload.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return str(payload.get("cwd") or first or "")
 
 
 def root_of(folder: str) -> str:

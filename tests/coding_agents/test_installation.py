@@ -28,6 +28,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ".claude.json": '{"projects": {"/x": {"mcpServers": {}}}, "numStartups": 3}',
         ".codex/config.toml": 'model = "o" # mine\n\n[mcp_servers.other]\ncommand = "x"\n',
         ".gemini/settings.json": '{"theme": "dark", "mcpServers": {"x": {"command": "x"}}}',
+        ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "say done"}]}}',
         ".config/opencode/opencode.jsonc": '{\n  // mine\n  "model": "x",\n}\n',
     }.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -144,6 +145,15 @@ def test_settings_of_codex(user: Path) -> None:
     assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] <= 3
 
 
+def test_hooks_of_cursor_stand_beside_others_without_a_group(user: Path) -> None:
+    agents("install", "cursor", "--yes")
+    settings = json.loads((user / ".cursor" / "hooks.json").read_text())
+    assert settings["version"] == 1
+    assert settings["hooks"]["stop"][0] == {"command": "say done"}
+    assert settings["hooks"]["stop"][1]["command"].endswith(" cursor stop")
+    assert set(settings["hooks"]) == set(ricordo_hook.EVENTS["cursor"])
+
+
 def test_settings_of_gemini_cli_count_milliseconds(user: Path) -> None:
     agents("install", "gemini-cli", "--yes")
     settings = json.loads((user / ".gemini" / "settings.json").read_text())
@@ -183,7 +193,7 @@ def test_settings_that_cannot_be_read_are_refused_and_nothing_is_written(
 def test_an_agent_that_is_not_known_is_refused_with_those_that_are(user: Path) -> None:
     ran = run_command("agents", "install", "notepad", "--yes")
     assert ran.code == 2
-    assert "claude-code, codex, gemini-cli, opencode" in ran.err
+    assert "claude-code, codex, gemini-cli, cursor, opencode" in ran.err
 
 
 def test_user_and_store_are_written_into_the_settings(user: Path, own_home: Path) -> None:

@@ -16,6 +16,7 @@ from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.wiring import open_memory
 from tests.coding_agents.hooked import PATIENCE_SECONDS, Home, Session, hooked
 from tests.coding_agents.recorded import PROJECT, PROMPTS, RECORDED_IN, TRANSCRIPTS, lay_out
+from tests.coding_agents.test_transcripts import cursor_file
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("agents.hooks")]
@@ -122,6 +123,43 @@ def test_the_next_session_is_shown_what_the_last_one_said(
     wait_until(shown, PATIENCE_SECONDS)
     elsewhere = {**next_one, "cwd": str(tmp_path)}
     assert "cents" not in home.shown(agent, "SessionStart", elsewhere)
+
+
+def test_cursor_is_served_as_its_documentation_says(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    records = [
+        {"role": "user", "message": {"content": [{"type": "text", "text": text}]}}
+        for text in ("Totals are shown without cents", "And run the tests")
+    ]
+    path = cursor_file(tmp_path, "shop", *records)
+    given: dict[str, Any] = {
+        "conversation_id": "s1",
+        "generation_id": "g1",
+        "cursor_version": "3.20",
+        "workspace_roots": [str(tmp_path / "shop")],
+        "transcript_path": str(path),
+    }
+    environment = {**home.environment, "CURSOR_VERSION": "3.20", "HOME": str(tmp_path)}
+
+    def hook(event: str, **more: Any) -> dict[str, Any]:
+        payload = {**given, "hook_event_name": event, **more}
+        said = home.hook("cursor", event, payload, env=environment)
+        return json.loads(said) if said else {}
+
+    assert hook("sessionStart", session_id="s1") == {}
+    assert hook("beforeSubmitPrompt", prompt="Totals are shown without cents") == {}
+    assert hook("stop", status="completed", loop_count=0, transcript_path=None) == {}
+    assert hook("sessionEnd", session_id="s1", reason="completed") == {}
+    home.wait_until_stored()
+    assert len(home.turns("cursor:s1")) == 2
+    later = {"conversation_id": "s2", "session_id": "s2"}
+    wait_until(lambda: hook("sessionStart", **later), PATIENCE_SECONDS)
+    shown = hook("sessionStart", **later)
+    assert set(shown) == {"additional_context"}
+    assert "cents" in shown["additional_context"]
+    assert ricordo_hook.said("cursor", "beforeSubmitPrompt", "Known") == json.dumps(
+        {"continue": True, "additional_context": "Known"}
+    )
 
 
 def test_the_brief_is_noted_for_when_nothing_runs_and_gone_when_the_project_is_off(

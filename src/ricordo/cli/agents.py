@@ -24,7 +24,7 @@ from ricordo.frozen import dataclass
 if TYPE_CHECKING:
     from ricordo.coding_agents.installation import Plan
 
-_NAMES: Final = ("claude-code", "codex", "gemini-cli", "opencode")
+_NAMES: Final = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 _STORED_SECONDS: Final = 60.0
 
 

@@ -18,7 +18,7 @@ from ricordo.coding_agents import capture, projects
 from ricordo.coding_agents.entry import Entry, Position
 from ricordo.coding_agents.projects import Project
 from ricordo.coding_agents.rules import FOLDER, AgentSettings, Rules, read_settings
-from ricordo.coding_agents.transcripts import opencode, readers
+from ricordo.coding_agents.transcripts import cursor, opencode, readers
 from ricordo.errors import FilesUnavailable, InvalidInput, OtherProject
 from ricordo.files.disk import make_folder, remove_drafts, replace_file
 from ricordo.frozen import dataclass, replace
@@ -47,12 +47,12 @@ class Event:
 
     @property
     def session_id(self) -> str:
-        return str(self.payload.get("session_id") or "")
+        return str(self.payload.get("conversation_id") or self.payload.get("session_id") or "")
 
     @property
     def folder(self) -> str:
         """Where the session is held."""
-        return str(self.payload.get("cwd") or self.cwd)
+        return ricordo_hook.folder_in(self.payload) or self.cwd
 
 
 def read_event(given: object) -> Event:
@@ -187,7 +187,12 @@ class Ingest:
         elif isinstance(given, str) and given:
             path = Path(given)
         else:
-            return
+            found = None
+            if event.agent == cursor.NAME:
+                found = cursor.transcript_of(event.session_id, os.environ, Path.home())
+            if found is None:
+                return
+            path = found
         try:
             yield from readers.read(event.agent, path, event.session_id, after)
         except FileNotFoundError:  # the agent keeps none, or has not begun it

@@ -189,7 +189,7 @@ def _command_lines(known: Sequence[Installed]) -> set[str | tuple[str, ...]]:
         for setting in one.settings:
             if setting.in_list:
                 event = f" {setting.path[-1]}"
-                for hook in setting.value["hooks"]:
+                for hook in setting.value.get("hooks", [setting.value]):
                     found.add(f"{hook['command'].removesuffix(event)} {ricordo_hook.PROBE}")
     return found
 

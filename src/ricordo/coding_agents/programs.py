@@ -1,7 +1,7 @@
 """The coding agents that are supported: where their settings lie, and what is put into them.
 
 Their hooks were recorded and driven with Claude Code 2.1, Codex 0.169, Gemini CLI 0.61 and
-OpenCode 1.18.
+OpenCode 1.18. Cursor is served as its documentation says: it can be installed from no registry.
 """
 
 import json
@@ -144,6 +144,24 @@ def _gemini_cli(where: Where, commands: Commands) -> tuple[SettingsFile, ...]:
     return (SettingsFile(top / ".gemini" / "settings.json", "json", settings),)
 
 
+def _cursor(where: Where, commands: Commands) -> tuple[SettingsFile, ...]:
+    folder = (where.root or where.user_home) / ".cursor"
+    hooks = [
+        Setting(
+            ("hooks", event),
+            {"command": commands.line("cursor", event), "timeout": _SECONDS},
+            in_list=True,
+        )
+        for event in ricordo_hook.EVENTS["cursor"]
+    ]
+    settings = (Setting(("version",), 1), *hooks)
+    files = (
+        SettingsFile(folder / "hooks.json", "json", settings),
+        SettingsFile(folder / "mcp.json", "json", _server(("mcpServers",), commands)),
+    )
+    return tuple(file for file in files if file.settings)
+
+
 def _opencode(where: Where, commands: Commands) -> tuple[SettingsFile, ...]:
     own = where.environment.get("OPENCODE_CONFIG_DIR")
     base = where.environment.get("XDG_CONFIG_HOME") or where.user_home / ".config"
@@ -196,6 +214,14 @@ PROGRAMS: Final[Mapping[str, Program]] = {
             files=_gemini_cli,
             afterwards="The next session of Gemini CLI remembers. Hooks of a project run only in a"
             " folder that it trusts.",
+        ),
+        Program(
+            name="cursor",
+            title="Cursor",
+            executable="cursor",
+            files=_cursor,
+            afterwards="Cursor reads its hooks anew by itself. The first prompt of a session may"
+            " come before the brief.",
         ),
         Program(
             name="opencode",
