@@ -45,6 +45,7 @@ _MOST_COMMITS: Final = 3
 _MOST_FILES: Final = 5
 _SEARCHED: Final = 20
 _SHOWN_KEPT: Final = 500
+_LEAST_OF_A_LINE: Final = 12  # tokens
 _SHARE_OF_BEST: Final = 0.4
 _COMMITTED: Final = re.compile(
     r"\[(?P<branch>[^\]\n]{1,200}?) (?P<commit>[0-9a-f]{7,40})\] (?P<said>.+)"
@@ -301,13 +302,18 @@ def _fitted(title: str, sections: Sequence[_Section], budget: int, count: TokenC
         for number, line in enumerate(lines)
     ]
     text = ""
+    left = budget
     for _, place, line in sorted(ranked, key=lambda one: one[:2]):
+        if left < _LEAST_OF_A_LINE:
+            break
+        if count(line.text) > left:  # quicker than counting the whole
+            continue
         chosen[place].append(line)
         wider = _text(title, sections, chosen)
         if count(wider) > budget:
             chosen[place].pop()
         else:
-            text = wider
+            text, left = wider, budget - count(wider)
     ids = [one.item_id for lines in chosen for one in lines if one.item_id is not None]
     return Shown(text, tuple(ids)) if text else Shown()
 

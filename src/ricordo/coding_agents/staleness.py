@@ -61,17 +61,35 @@ def standing_of(items: Sequence[Item], root: Path | None) -> Mapping[int, Standi
     """How the files of each memory are; current where that cannot be seen."""
     if root is None or not root.is_dir():
         return {item.id: Standing.CURRENT for item in items}
-    return {item.id: _standing(item, root) for item in items}
+    files = _Files(root)
+    return {item.id: _standing(item, files) for item in items}
 
 
-def _standing(item: Item, root: Path) -> Standing:
+class _Files:
+    """The files below a root, each looked at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._blobs: dict[str, str | None] = {}
+
+    def exists(self, name: str) -> bool:
+        return (self._root / name).exists()
+
+    def blobs(self, names: Iterable[str]) -> dict[str, str]:
+        for name in names:
+            if name not in self._blobs:
+                self._blobs[name] = blob_of(self._root / name)
+        return {name: blob for name in names if (blob := self._blobs[name]) is not None}
+
+
+def _standing(item: Item, root: _Files) -> Standing:
     files = files_of(item)
     if not files:
         return Standing.CURRENT
-    if not any((root / name).exists() for name in files):
+    if not any(map(root.exists, files)):
         return Standing.GONE
     noted = next((tag for tag in item.tags if tag.startswith(BLOB_TAG)), None)
-    if noted is None or noted == blob_tag(blobs_of(root, files), files):
+    if noted is None or noted == blob_tag(root.blobs(files), files):
         return Standing.CURRENT
     return Standing.CHANGED
 
@@ -92,12 +110,13 @@ def archive_stale(user: "UserMemory", project: str, root: Path) -> tuple[int, ..
     with user.database.read(user_id) as view:
         known = known_of_project(view, user_id, project)
         before = view.now - GONE_FOR_GOOD
+    files = _Files(root)
     gone = [
         item
         for item in known
         if kind_of(item) is WorkKind.PITFALL
         and item.updated_at < before
-        and _standing(item, root) is Standing.GONE
+        and _standing(item, files) is Standing.GONE
     ]
     for item in gone:
         user.archive(item.id, reason=f"gone: {', '.join(files_of(item))}"[:200])
