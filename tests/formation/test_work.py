@@ -1,6 +1,7 @@
 """What sessions of coding agents tell about their project."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -445,3 +446,47 @@ def test_a_model_does_not_repeat_what_the_words_say(reader: Talking) -> None:
     )
     working.session("s1", said)
     assert working.known == [f"decision: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (
+            ("Alarm manager or a worker?", "agent: AlarmManager is exact.", "alarm manager then"),
+            "alarm manager then",
+        ),
+        (("Faster, please.", "agent: (a) numpy, (b) numba. I'd do (a).", "(a)"), "“numpy” – (a)"),
+        (("Would Tailwind help?", "agent: Perhaps.", "No Tailwind."), "No Tailwind."),
+        (
+            ("Lieber JSON oder XML?", "agent: Beides geht.", "JSON."),
+            "“Lieber JSON oder XML?” – JSON.",
+        ),
+    ],
+)
+def test_a_short_answer_settles_what_was_asked(said: tuple[str, ...], kept: str) -> None:
+    assert kept in str([content for kind, content in read(*said) if kind == "decision"])
+
+
+def test_a_command_without_a_known_purpose_is_kept_once_it_is_repeated() -> None:
+    assert read(ran("just seed")) == []
+    assert read(ran("just seed"), ran("just seed")) == [("command", "Works: `just seed`")]
+    assert read(ran("git push"), ran("git push"), ran("ls"), ran("ls")) == []
+    both = read(ran("yarn unit"), ran("yarn e2e"))
+    assert both == [
+        ("command", "Tests: `yarn unit`"),
+        ("command", "End-to-end tests: `yarn e2e`"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [{"name": None, "command": 5, "files": "x"}],
+        ["text", 7, None],
+        [{"name": "Edit", "files": [1, None, "/etc/x", "../y", "C:\\z"], "blobs": []}],
+        [{"exit_code": "0", "output": 3, "error": {}}],
+    ],
+)
+def test_calls_of_any_shape_are_read(calls: list[Any]) -> None:
+    odd = [replace(one, tool_calls=calls) for one in turns(ran("npm test"))]
+    assert read_work(odd, 1, []) == ([], [])
