@@ -171,7 +171,7 @@ def test_no_secret_of_a_session_or_of_a_file_is_stored(ana: UserMemory, home: Pa
         next(one for one in template if kind in json.dumps(one.get("message", {})))
         for kind in ("tool_use", "tool_result")
     )
-    secrets = list(generated(300))
+    secrets = list(generated(200))
     records: list[Any] = []
     for number, told in enumerate(secrets):
         user = {"type": "user", "uuid": f"u{number}", "message": {"content": told.text}}

@@ -59,6 +59,11 @@ def surroundings(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "RICORDO_HOME": str(home / ".ricordo"), "RICORDO_USER": "ana"}
 
 
+def noted_briefs(home: Path) -> list[str]:
+    folder = home / ".ricordo" / FOLDER / "briefs"
+    return [path.read_text(encoding="utf-8") for path in folder.glob("*.txt")]
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     make_shop(tmp_path)
@@ -101,6 +106,8 @@ def test_the_second_session_is_told_what_the_first_decided(program: Program, hom
         first = len(server.asked)
         assert "rounded up" not in json.dumps(server.asked[0]["tools"])
         wait_until(lambda: "always rounded up" in own_command(home, "list", "--project", PROJECT))
+        # What is shown where the process behind the hooks is too slow to answer in time.
+        wait_until(lambda: any("always rounded up" in brief for brief in noted_briefs(home)))
         imported = json.loads(own_command(home, "import", program.name, "--json"))
         assert (imported["turns"], imported["duplicates"]) == (0, len(CAPTURED[program.name]))
         server.answer("They are rounded up.")
