@@ -24,6 +24,7 @@ from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.coding_agents import resident
 from ricordo.coding_agents.programs import commands
+from ricordo.files.disk import locked
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 from ricordo_bench.figures import Latency, Machine, latency, this_machine
@@ -208,12 +209,13 @@ class _Bench:
         raise TimeoutError("the process behind the hooks did not come up")
 
     def stop(self) -> None:
+        """End the process behind the hooks, and wait until it has: it locks a file until then."""
         folder = self.home / "agents"
         with contextlib.suppress(OSError):
             ricordo_hook.ask(str(folder), {"v": ricordo_hook.VERSION, "do": "stop"}, 5)
-        ends = time.monotonic() + _PATIENCE_SECONDS
-        while time.monotonic() < ends and (folder / "resident.sock").exists():
-            time.sleep(0.02)
+        if folder.is_dir():
+            with locked(folder / "resident.lock", _PATIENCE_SECONDS):
+                pass
 
 
 def _python_ms(environment: dict[str, str]) -> float:

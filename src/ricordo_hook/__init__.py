@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VERSION = 1
 """Of the requests: lines of JSON."""
 
-DEADLINE_SECONDS = 0.27
+DEADLINE_SECONDS = 0.25
 """After which the agent goes on without us, from when this process was made."""
 
 _LEAST_SECONDS = 0.05  # on a machine so busy that starting Python took all of it

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ricordo.memory import Memory
 
 IDLE_SECONDS: Final = 900.0
-SHOW_SECONDS: Final = 0.19
+SHOW_SECONDS: Final = 0.18
 """How long an answer may take; the hook waits a little longer."""
 
 _LOCK: Final = "resident.lock"
@@ -51,6 +51,7 @@ _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 _BRIEF_AGAIN_SECONDS: Final = (0.0, 20.0, 90.0)
 """When a project's brief is noted after something was stored: memories are formed meanwhile."""
+_NOBODY: Final = "nobody in particular"
 _CREDENTIALS: Final = struct.Struct("3i")
 _LOCAL_PEERCRED: Final = 0x001  # of macOS
 
@@ -88,6 +89,12 @@ class Resident:
             if self._memory is None:
                 self._memory = open_store(self.home, run_jobs=self._run_jobs)
             return self._memory
+
+    def warm_up(self) -> None:
+        """Load what a search needs, so that the first prompt is not late; of nobody, so that
+        nothing counts as looked at."""
+        with contextlib.suppress(RicordoError):
+            self.memory().user(_NOBODY).search(_NOBODY, limit=1)
 
     def close(self) -> None:
         self._shows.shutdown(wait=False, cancel_futures=True)
@@ -481,8 +488,7 @@ def _run(home: Path, idle_seconds: float) -> None:
     resident._wake.set()
     worker.start()
     try:
-        with contextlib.suppress(RicordoError):
-            resident.memory()
+        threading.Thread(target=resident.warm_up, name="warm-up", daemon=True).start()
         serve(resident, door)
     finally:
         resident.stopping.set()
