@@ -101,6 +101,7 @@ class Home:
         return ""
 
     def start_resident(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        self.folder.mkdir(parents=True, exist_ok=True)
         code = (
             f"import sys; sys.path.insert(0, {str(SOURCES)!r});"
             " from ricordo.coding_agents.resident import main; main()"

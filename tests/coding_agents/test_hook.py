@@ -149,6 +149,16 @@ def test_it_ends_when_nobody_has_asked_for_a_while(home: Home) -> None:
     assert home.present() is None
 
 
+def test_it_ends_when_its_folder_is_gone(home: Home) -> None:
+    process = home.start_resident()
+    home.wait_until_present()
+    home.folder.rename(home.path / "elsewhere")
+    assert process.wait(PATIENCE_SECONDS) == 0
+    process.communicate()
+    assert not home.folder.exists()
+    (home.path / "elsewhere").rename(home.folder)
+
+
 def test_it_ends_when_another_version_is_installed(home: Home) -> None:
     one = Resident(home.path)
     assert not one.is_outdated

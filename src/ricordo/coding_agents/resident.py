@@ -28,7 +28,7 @@ from ricordo import version
 from ricordo.coding_agents.ingest import Event, Ingest, Place, read_event
 from ricordo.coding_agents.rules import FOLDER
 from ricordo.errors import FilesUnavailable, InvalidInput, RicordoError, StorageError
-from ricordo.files.disk import Busy, locked, make_folder
+from ricordo.files.disk import Busy, locked
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -380,7 +380,7 @@ def serve(resident: Resident, door: Door) -> None:
         try:
             channel, _ = door.socket.accept()
         except TimeoutError:
-            if resident.is_outdated:
+            if resident.is_outdated or not resident.folder.is_dir():
                 break
             continue
         if not door.lets_in(channel) or not free.acquire(timeout=_LOOK_SECONDS):
@@ -470,7 +470,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--idle", type=float, default=IDLE_SECONDS)
     given = parser.parse_args(arguments)
     home = given.home.expanduser().absolute()
-    make_folder(home / FOLDER)
+    if not (home / FOLDER).is_dir():  # hooks make it; it is gone again
+        return
     with contextlib.ExitStack() as locks:
         if _is_alone(home / FOLDER, locks):
             _run(home, given.idle)
@@ -495,6 +496,6 @@ def _run(home: Path, idle_seconds: float) -> None:
         resident._wake.set()
         door.close()
         worker.join(_LONGEST_PAUSE)
-        if not resident.is_outdated:  # else the next one does it
+        if not resident.is_outdated and resident.folder.is_dir():  # else the next one does it
             resident.finish()
         resident.close()
