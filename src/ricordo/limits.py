@@ -112,6 +112,7 @@ MAX_EMBEDDING_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 EMBEDDING_REQUEST_SECONDS: Final = 30.0  # one attempt
 EMBEDDING_FILL_SECONDS: Final = 120.0  # one batch of texts that wait for their vectors
 LOCAL_BATCH_TEXTS: Final = 32
+LOCAL_RUNS_PER_CORE: Final = 2  # of a local model at once; others wait for their turn
 MAX_LOCAL_TOKENS: Final = 512  # of one text, whatever a model folder's tokenizer allows
 DEFAULT_LOCAL_TOKENS: Final = 256  # where its tokenizer does not say
 MAX_LOCAL_FILE_BYTES: Final = 256 * 1024 * 1024  # of a tokenizer, and of the shipped model

@@ -6,8 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -16,9 +19,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo.limits import LOCAL_RUNS_PER_CORE
 from ricordo.providers import checked_files, local_embedder
 from ricordo.providers.checked_files import CheckedFiles
-from ricordo.providers.local_embedder import LocalEmbedder, OnnxModel
+from ricordo.providers.local_embedder import Integers, LocalEmbedder, OnnxModel
+from ricordo.providers.timing import Deadline
 from tests.embedding.onnx_models import TABLE, write_graph, write_tokenizer
 
 TEXTS = [
@@ -96,10 +101,37 @@ def test_the_graph_for_faster_processors_gives_the_same_vectors(
 
 
 def test_a_deadline_is_looked_at_between_batches() -> None:
-    moments = iter([0.0, 0.0, 0.5, 1.5])
+    moments = iter([0.0, 0.0, 0.0, 0.5, 0.5, 1.5])
     embedder = LocalEmbedder(monotonic=lambda: next(moments))
     with pytest.raises(EmbedderUnavailable, match="64 of 96 texts"):
         embedder.embed(["text"] * 96, deadline_seconds=1.0)
+
+
+def test_a_question_does_not_wait_for_a_busy_model_longer_than_its_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_embedder, "usable_cores", lambda: 1)
+    go_on, inside = threading.Event(), threading.Semaphore(0)
+
+    class Slow(OnnxModel):
+        def _run(self, ids: Integers, mask: Integers) -> Any:
+            inside.release()
+            go_on.wait(60)
+            return super()._run(ids, mask)
+
+    model = Slow(local_embedder.SHIPPED, threads=1)
+    words = [model.tokens("tea")]
+    with ThreadPoolExecutor(LOCAL_RUNS_PER_CORE) as pool:
+        others = [pool.submit(model.vectors, words) for _ in range(LOCAL_RUNS_PER_CORE)]
+        try:
+            for _ in others:
+                assert inside.acquire(timeout=60)
+            with pytest.raises(EmbedderUnavailable, match=r"busy with other texts until 0\.01 s"):
+                model.vectors(words, Deadline(0.01, time.monotonic))
+        finally:
+            go_on.set()
+        rows = [one.result() for one in others]
+    assert (rows[0] == model.vectors(words)).all()
 
 
 def test_a_missing_or_changed_file_is_named_and_not_used(

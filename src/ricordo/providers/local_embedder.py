@@ -21,6 +21,7 @@ from ricordo.frozen import dataclass
 from ricordo.limits import (
     DEFAULT_LOCAL_TOKENS,
     LOCAL_BATCH_TEXTS,
+    LOCAL_RUNS_PER_CORE,
     MAX_EMBEDDED_CHARS,
     MAX_LOCAL_FILE_BYTES,
     MAX_LOCAL_TOKENS,
@@ -57,6 +58,7 @@ _KINDS: Final = "token_type_ids"
 _SENTENCE: Final = "sentence_embedding"
 _INTEGERS: Final = {"tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32}
 _ONLY_ERRORS: Final = 3
+NEVER: Final = Deadline(None, time.monotonic)
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ class OnnxModel:
         self._output, self.width = _usable_output(self._session, files.graph)
         if files.is_shipped:
             self.width = SHIPPED_WIDTH
+        # More at once would only slow each other down. Whoever has a deadline does without.
+        self._runs = threading.BoundedSemaphore(LOCAL_RUNS_PER_CORE * usable_cores())
 
     def tokens(self, text: str) -> Tokens:
         """The token ids, truncated to the model's limit.
@@ -190,8 +194,23 @@ class OnnxModel:
         ids: Tokens = self.tokenizer.encode(text).ids
         return ids
 
-    def vectors(self, batch: Sequence[Tokens]) -> Vectors:
-        """One unit row per text. Raises BadEmbedding."""
+    def vectors(self, batch: Sequence[Tokens], deadline: Deadline = NEVER) -> Vectors:
+        """One unit row per text.
+
+        Raises:
+            BadEmbedding: the model's output is not usable.
+            EmbedderUnavailable: others kept it busy until the deadline.
+        """
+        if not self._runs.acquire(timeout=deadline.remaining(threading.TIMEOUT_MAX)):
+            raise EmbedderUnavailable(
+                f"local model: it was busy with other texts until {deadline.seconds} s were over"
+            )
+        try:
+            return self._vectors(batch)
+        finally:
+            self._runs.release()
+
+    def _vectors(self, batch: Sequence[Tokens]) -> Vectors:
         longest = max(len(ids) for ids in batch)
         ids = numpy.zeros((len(batch), longest), numpy.int64)
         mask = numpy.zeros((len(batch), longest), numpy.int64)
@@ -427,7 +446,9 @@ class LocalEmbedder:
                     f" {deadline.seconds} s were over"
                 )
             parts.append(
-                model.vectors([tokens[at] for at in order[start : start + LOCAL_BATCH_TEXTS]])
+                model.vectors(
+                    [tokens[at] for at in order[start : start + LOCAL_BATCH_TEXTS]], deadline
+                )
             )
         rows = numpy.empty((len(texts), parts[0].shape[1]), dtype=numpy.float32)
         rows[order] = numpy.concatenate(parts)
