@@ -78,6 +78,8 @@ I use Bun. / My brother switched from Bun to Node.
 What rhymes with orange? / Scratch that, I work at Globex.
 My sister lives in Rome. / A lot has changed since my sister lives in Rome.
 I grow tomatoes on the balcony. / Something has changed: I work at Globex.
+Our cat had four kittens. / It was a joy! Thirty dumplings gone, and my niece had nine of them.
+My sister wants us to sign up for a race. / A day with nothing, yes! My sister would marry you.
 """
 LEFT_ALONE = """
 User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.

@@ -7,6 +7,7 @@ several it does not; a denial ends the value that it names and no other.
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,15 @@ HELD = "pairs-d.jsonl"
 EVERY = 8  # of what was said in conversations, every so many-th statement is held back
 FOLDER = Path(__file__).parent / "data"
 MEMORIES = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
+LONG = Path(__file__).parents[1] / "ranker" / "data" / "long.jsonl"
+HELD_LONG = (2, 5, 8, 11)
+_END = re.compile(r"(?<=[.!?])\s+")
+_SHORT, _LONGEST = 12, 300
+_CHANGE = re.compile(
+    r"\b(?:now|since|any ?more|no longer|from now on|gave up|given up|stopp?e?d?|moved|quit"
+    r"|cancel\w*|chang\w+|instead|again|wrong|correction|actually|used to|not .* but)\b",
+    re.IGNORECASE,
+)
 _DATA: dict[str, Any] = json.loads((FOLDER / "frames.json").read_text(encoding="utf-8"))
 VALUES: dict[str, list[str]] = _DATA["values"]
 FRAMES: dict[str, list[str]] = _DATA["frames"]
@@ -134,6 +144,24 @@ def spoken() -> dict[str, list[tuple[Pair, bool]]]:
             pair = Pair(read["old"], read["new"], read["label"])
             found[read["lang"]].append((pair, number % EVERY == EVERY - 1))
     return found
+
+
+def stories(*, is_held: bool) -> Iterator[list[tuple[int, str]]]:
+    """What each speaker of a long conversation says: whole turns and their sentences, with the
+    number of the turn.
+    """
+    for number, line in enumerate(LONG.read_text(encoding="utf-8").splitlines()):
+        if (number in HELD_LONG) != is_held:
+            continue
+        by: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for place, (_, who, text) in enumerate(json.loads(line)["turns"]):
+            said = [one for one in _END.split(text) if len(one) > _SHORT and one[-1] != "?"]
+            by[who] += [(place, one) for one in dict.fromkeys([text, *said]) if len(one) < _LONGEST]
+        yield from by.values()
+
+
+def tells_change(text: str) -> bool:
+    return _CHANGE.search(text) is not None
 
 
 def unrelated(pairs: list[Pair], chance: random.Random) -> list[Pair]:
