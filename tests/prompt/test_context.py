@@ -214,6 +214,15 @@ def test_a_quote_says_which_days_it_means(ana: UserMemory) -> None:
 
 
 @pytest.mark.requirement("prompt.recall")
+def test_a_memory_says_which_days_it_means(ana: UserMemory) -> None:
+    ana.add("User moves house tomorrow", source="conversation", valid_from="2025-05-04T10:00:00Z")
+    ana.add("User sold the old house yesterday", valid_from="1999-05-04T10:00:00Z")
+    context = ana.context("moving house", modes="recall", threshold=0.0)
+    assert "User moves house tomorrow (5 May 2025)" in context.system
+    assert "sold the old house yesterday #" in context.system  # said at another time
+
+
+@pytest.mark.requirement("prompt.recall")
 def test_a_turn_that_a_shown_memory_retells_is_not_quoted(ana: UserMemory) -> None:
     ana.observe([{"role": "user", "content": "I drink oolong tea"}], thread="older")
     ana.add("User drinks oolong tea")

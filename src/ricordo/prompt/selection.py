@@ -18,7 +18,7 @@ from ricordo.model.group import is_person
 from ricordo.model.item import Item, Theme
 from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.search import TurnHit
-from ricordo.model.vocabulary import GLOBAL_OWNER, ContextPolicy, MemoryType
+from ricordo.model.vocabulary import GLOBAL_OWNER, ContextPolicy, MemoryType, Source
 from ricordo.prompt.fence import one_line
 from ricordo.recall.search import question_in
 from ricordo.recall.service import Recall
@@ -302,8 +302,10 @@ def line_of(chosen: Selection | TurnHit, zone: tzinfo) -> str:
     if isinstance(chosen, TurnHit):
         return _quote_line(chosen, zone)
     item = chosen.item
-    day = spelled(item.valid_from.astimezone(zone))
-    text = one_line(item.content)
+    since = item.valid_from.astimezone(zone)
+    day = spelled(since)
+    is_said_then = item.source is Source.CONVERSATION or item.valid_from == item.created_at
+    text = one_line(with_meant_dates(item.content, since) if is_said_then else item.content)
     if len(text) > MAX_RECALLED_CHARS:
         text = f"{text[: MAX_RECALLED_CHARS - 1].rstrip()}…"
     owner = None if chosen.owner_id is None else one_line(chosen.owner_id)
