@@ -23,6 +23,7 @@ from ricordo import (
 from ricordo.memories.additions import add_all
 from ricordo.model.scope import Scope
 from ricordo.storage.migration import HEAD
+from ricordo.storage.postgres.security import secure
 from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.support import postgres
@@ -91,6 +92,7 @@ def test_a_database_that_may_not_be_written(
     with owner.database.transaction() as connection:
         connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
         connection.exec_driver_sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+        secure(connection)  # as an upgrade does: policies call functions
     try:
         url = sa.make_url(postgres_url).set(username=role, password=None)
         onlooker = open_store(url.render_as_string(hide_password=False))

@@ -164,6 +164,11 @@ _SPACES_FUNCTION: Final = """
     SELECT prosrc, prosecdef, array_to_string(proconfig, ',')
     FROM pg_proc WHERE proname = %s AND pg_function_is_visible(oid)
 """
+_READERS: Final = """
+    SELECT DISTINCT quote_ident(grantee) FROM information_schema.role_table_grants
+    WHERE table_schema = current_schema() AND table_name = %s AND privilege_type = 'SELECT'
+      AND grantee <> 'PUBLIC'
+"""
 _PLACE_OF_MEMBERS: Final = """
     SELECT quote_ident(nspname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE pg_class.oid = 'group_members'::regclass
@@ -288,6 +293,9 @@ def secure(connection: sa.Connection) -> None:
     for name, table_name in present.all():
         connection.exec_driver_sql(f"DROP POLICY {name} ON {table_name}".replace("%", "%%"))
     make_spaces_function(connection)
+    for reader in connection.exec_driver_sql(_READERS, (items.name,)).scalars().all():
+        grant = f"GRANT EXECUTE ON FUNCTION {_SPACES}(text[]) TO {reader}"
+        connection.exec_driver_sql(grant.replace("%", "%%"))
     for table in OWNED_TABLES:
         connection.exec_driver_sql(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY")
     for policy in policies():
