@@ -25,8 +25,8 @@ from ricordo import Memory, UserMemory
 def remembered(memory: Memory, name: str) -> list[str]:
     user = memory.user(name)
     assert_type(user, UserMemory)
-    added = user.add("Prefers tea to coffee", theme="drinks")
-    assert_type(added.id, int)
+    user.add("Prefers tea to coffee", theme="drinks")
+    assert_type(user.get(1).id, int)
     return [hit.content_snippet for hit in user.search("tea", limit=3)]
 
 

@@ -136,9 +136,12 @@ def worker(*, threads: Threads = 1, lane: OfLane = None, store: Store) -> None:
     with open_memory(**{**store.settings(), "run_jobs": False}) as memory:
         where = memory.database.backend.location
         started = Working(working=where, threads=count, lane=served)
-        answer(store.as_json, started, lambda _: f"Working on the jobs of {where}.")
-        sys.stdout.flush()
-        work_until_stopped(memory, count, served)
+
+        def begun() -> None:
+            answer(store.as_json, started, lambda _: f"Working on the jobs of {where}.")
+            sys.stdout.flush()
+
+        work_until_stopped(memory, count, served, begun)
     answer(store.as_json, WorkEnded(stopped=where), lambda _: "Stopped.")
 
 

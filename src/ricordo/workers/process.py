@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -14,8 +14,10 @@ from ricordo.model.vocabulary import Lane
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
-    """Run due jobs in threads until SIGTERM or SIGINT.
+def work_until_stopped(
+    memory: Memory, threads: int, lane: Lane | None, begun: Callable[[], None]
+) -> None:
+    """Run due jobs in threads until SIGTERM or SIGINT, which are obeyed once it has ``begun``.
 
     Without a lane, slow jobs run in all threads and quick ones in one more.
 
@@ -28,6 +30,7 @@ def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
     with stop_signals() as stopped:
         memory.database.on_job_queued = runner.wake
         runner.start()
+        begun()
         stopped.wait()
         runner.stop()
 
