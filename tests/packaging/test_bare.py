@@ -41,7 +41,10 @@ def test_memories_are_added_formed_and_found(bare: Path, tmp_path: Path) -> None
     said.write_text("user: I play chess\n", encoding="utf-8")
     ricordo("observe", str(said), "--thread", "monday")
     ricordo("form", "monday")
-    for question, answer in (("tea or coffee?", "Prefers tea to coffee"), ("who plays chess?", "chess")):
+    for question, answer in (
+        ("tea or coffee?", "Prefers tea to coffee"),
+        ("who plays chess?", "chess"),
+    ):
         found = json.loads(ricordo("search", question, "--json"))["results"]
         assert any(answer in one["content_snippet"] for one in found), found
     ricordo("doctor")
