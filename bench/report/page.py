@@ -24,6 +24,7 @@ _CHAPTERS: Final[dict[str, Callable[[Figures], str]]] = {
     "conversation": times.conversation,
     "year": times.year,
     "backup": times.backup,
+    "hooks": times.hooks,
 }
 
 

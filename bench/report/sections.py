@@ -172,4 +172,13 @@ SECTIONS: Final = (
         "--memories 100",
         budget=300,
     ),
+    _section(
+        "hooks",
+        "Hooks of coding agents",
+        "python -m bench hooks",
+        "--runs 50",
+        "--runs 10 --size 500",
+        "--runs 2 --size 50",
+        budget=600,
+    ),
 )

@@ -1,4 +1,4 @@
-"""Chapters about time and space: speed, growth, load, proxy, pages, cold starts, backups."""
+"""Chapters about time and space: speed, growth, load, proxy, pages, cold starts, backups, hooks."""
 
 from typing import Any
 
@@ -194,3 +194,14 @@ def year(figures: Figures) -> str:
         f" them one that must stay; upkeep takes {found['job_ms']:.1f} ms for a user and day.\n\n"
         + table(["", "active memories", "rows", "on disk", "pairs that say the same"], rows)
     )
+
+
+def hooks(figures: Figures) -> str:
+    """How long a coding agent waits."""
+    found = figures.result("hooks")
+    rows = [
+        [one["event"], one["behind"] or "none", both(one["times"]), ms(one["longest_ms"])]
+        for one in found["events"]
+    ]
+    told = f"A project with {found['memories']:,} memories; every hook is a process of its own."
+    return f"{told}\n\n{table(['event', 'process behind it', 'p50 / p95', 'longest'], rows)}"
