@@ -30,6 +30,7 @@ _MAIL = pattern("consent", "redirects mail", re.IGNORECASE)
 _MONEY = pattern("consent", "redirects money", re.IGNORECASE)
 _CREDENTIALS = pattern("consent", "credentials", re.IGNORECASE)
 _HANDED_OVER = pattern("consent", "handed over", re.IGNORECASE)
+_OWN_CHECKS = pattern("consent", "own checks", re.IGNORECASE)
 _TOOLS = pattern("consent", "redirects tools", re.IGNORECASE)
 
 TONE: Final = "tone"
@@ -64,6 +65,8 @@ def redirections(candidate: Candidate) -> tuple[str, ...]:
     asked for explicitly.
     """
     said = f"{candidate.content}\n{candidate.quote}"
+    if candidate.is_about_work:
+        said = _OWN_CHECKS.sub("", said)
     if candidate.type not in _REQUESTS and not _WISHED.search(said):
         return ()
     found = [
