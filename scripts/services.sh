@@ -1,13 +1,13 @@
 #!/bin/sh
 # The programs that the tests start for themselves, from the system's packages: the message brokers
-# Redis and RabbitMQ, and Chromium, in which the web page is tested and its screenshots are made; and
-# from npm, into .cache/agents, the coding agents of requirements/agents.txt.
+# Redis and RabbitMQ, PgBouncer, and Chromium, in which the web page is tested and its screenshots are
+# made; and from npm, into .cache/agents, the coding agents of requirements/agents.txt.
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
 # named by RICORDO_TEST_BROWSER.
 #
 # sh scripts/services.sh browser    only Chromium, which is all that `make screenshots` needs
 # sh scripts/services.sh fast       Chromium and Redis, for `make test`
-# sh scripts/services.sh all        RabbitMQ and the coding agents, too, for `make test-all`
+# sh scripts/services.sh all        RabbitMQ, PgBouncer and the coding agents, too, for `make test-all`
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 
@@ -46,6 +46,7 @@ case $kind in fast | all) command -v redis-server >/dev/null || missing="$missin
 case $kind in
 all)
     command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
+    command -v pgbouncer >/dev/null || missing="$missing pgbouncer"
     command -v npm >/dev/null || missing="$missing nodejs npm"
     ;;
 esac
@@ -59,10 +60,10 @@ fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     echo "The tests need these packages:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer), Node (20 or newer, with" >&2
-    echo "npm) and Chromium or Google Chrome (120 or newer), so that redis-server, rabbitmq-server," >&2
-    echo "epmd, npm and one of chromium, chromium-browser and google-chrome can be run; or name the" >&2
-    echo "browser by its path in RICORDO_TEST_BROWSER." >&2
+    echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer), PgBouncer (1.18 or newer)," >&2
+    echo "Node (20 or newer, with npm) and Chromium or Google Chrome (120 or newer), so that" >&2
+    echo "redis-server, rabbitmq-server, epmd, pgbouncer, npm and one of chromium, chromium-browser" >&2
+    echo "and google-chrome can be run; or name the browser by its path in RICORDO_TEST_BROWSER." >&2
     exit 1
 fi
 

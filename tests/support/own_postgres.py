@@ -59,7 +59,7 @@ def own_server() -> Iterator[OwnServer]:
     """A server that runs; it is thrown away afterwards."""
     # Not in the tests' own folder: the path of a socket must be short, and another user needs it.
     folder = Path(tempfile.mkdtemp(prefix="ricordo-own-"))
-    user = _user_for_servers()
+    user = user_for_servers()
     try:
         if user is not None:
             shutil.chown(folder, user)
@@ -76,7 +76,7 @@ def own_server() -> Iterator[OwnServer]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _user_for_servers() -> str | None:
+def user_for_servers() -> str | None:
     """PostgreSQL does not run as root; the wheel makes a user for that."""
     if os.geteuid() != 0:
         return None

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
@@ -29,6 +29,8 @@ from ricordo.storage.tables import ID_SERIES, metadata
 APPLICATION: Final = "ricordo"
 """The application name of our connections."""
 
+_POOLED: Final = "ricordo-pooled"
+_NO_OPTIONS: Final = "unsupported startup parameter"  # what PgBouncer says of them
 _PATIENCE_SECONDS: Final = 2.0  # the server takes a moment to notice that somebody has gone
 _RETRY_SECONDS: Final = 0.02
 _OTHERS: Final = """
@@ -96,7 +98,9 @@ class PostgresBackend:
 
     def _set_up(self) -> None:
         milliseconds = max(1, int(self._busy_timeout_seconds * 1000))  # 0 would be for ever
-        given_options = self._url.query.get("options", "")
+        self._given_options = self._url.query.get("options", "")
+        self._in_pooled = f"SET LOCAL lock_timeout = {milliseconds}; SET LOCAL timezone = 'UTC'"
+        self._takes_options = True
         self._engine = sa.create_engine(
             self._url,
             pool_size=self._pool_size,
@@ -108,12 +112,56 @@ class PostgresBackend:
             connect_args={
                 "connect_timeout": max(2, int(self._busy_timeout_seconds)),
                 "application_name": APPLICATION,
-                "options": f"-c timezone=UTC -c lock_timeout={milliseconds} {given_options}",
+                "options": f"-c timezone=UTC -c lock_timeout={milliseconds} {self._given_options}",
             },
         )
+        sa.event.listen(self._engine, "do_connect", self._connect)
+        sa.event.listen(self._engine, "begin", self._prepare_pooled)
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+
+    def _connect(
+        self,
+        dialect: sa.Dialect,
+        record: sa.pool.ConnectionPoolEntry,
+        arguments: Sequence[Any],
+        parameters: dict[str, Any],
+    ) -> Any:
+        """Connect, also through a pooler.
+
+        A pooler (PgBouncer) keeps our options to itself and may serve each transaction on another
+        connection: statements are not prepared then, and each transaction says what it needs.
+        """
+        connection: Any = None
+        if self._takes_options:
+            try:
+                connection = dialect.connect(*arguments, **parameters)
+            except psycopg.OperationalError as refused:
+                if _NO_OPTIONS not in str(refused):
+                    raise
+                self._takes_options = False
+        if connection is None:
+            connection = dialect.connect(*arguments, **{**parameters, "options": ""})
+        connection.autocommit = True
+        (server,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (None,)
+        connection.autocommit = False
+        if server == connection.info.backend_pid:
+            return connection
+        if self._given_options:  # such as a search path: without it we might make other tables
+            connection.close()
+            raise InvalidValue(
+                "url",
+                "options do not come through a connection pooler; set them for the role"
+                " (ALTER ROLE … SET search_path = …) and leave them out",
+            )
+        connection.prepare_threshold = None
+        record.info[_POOLED] = True
+        return connection
+
+    def _prepare_pooled(self, connection: sa.Connection) -> None:
+        if _POOLED in connection.info:
+            driver_of(connection).execute(self._in_pooled)
 
     def reset_after_fork(self) -> Any:
         """Start afresh in a child process, without touching the parent's sockets."""
@@ -204,7 +252,7 @@ class PostgresBackend:
         if others:
             raise StorageBusy(
                 f"{self.location}: {others} other connections of ricordo are open; stop the"
-                " service, its workers and whatever else uses it, then try again"
+                " service, its workers, a pooler and whatever else uses it, then try again"
             )
         names = ", ".join(table.name for table in metadata.sorted_tables)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
