@@ -152,7 +152,7 @@ def test_tools_as_the_model_is_told_of_them(model: FaultyModel, ana: UserMemory)
     with pytest.raises(InvalidValue, match="there is no set 'all'"):
         memory_tools(ana, "all")
     model.answer_calling("memory_query", {"query": "tea"})
-    with pytest.raises(Exception, match="expected the memory of a user, got str"):
+    with pytest.raises(Exception, match="who: expected the memory of one user.*type str"):
         asyncio.run(run(lambda _context: "ana"))  # type: ignore[arg-type,return-value]
 
 

@@ -3,11 +3,11 @@
 ``pip install 'ricordo[anthropic]'``. Both tools go into ``tools=[...]`` of the SDK's tool runner.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from ricordo.aio import AsyncUserMemory, in_pool
+from ricordo.aio import AsyncUserMemory
+from ricordo.integrations.users import any_user, in_thread, one_user
 from ricordo.tools.memory_files import FileResult, MemoryFiles
 from ricordo.user_memory import UserMemory
 
@@ -46,7 +46,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self, user: UserMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._files = MemoryFiles(user)
+        self._files = MemoryFiles(one_user(user))
 
     def call(self, input: object) -> str:
         """Run a command of the model.
@@ -77,7 +77,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._user = user
+        self._user = any_user(user)
 
     async def call(self, input: object) -> str:
         """Run a command of the model.
@@ -98,12 +98,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return _cleared_text(await self._in_thread(lambda files: files.clear()))
 
     async def _in_thread(self, work: Callable[[MemoryFiles], T]) -> T:
-        def run(user: UserMemory) -> T:
-            return work(MemoryFiles(user))
-
-        if isinstance(self._user, AsyncUserMemory):
-            return await in_pool(self._user, run)
-        return await asyncio.to_thread(run, self._user)
+        return await in_thread(self._user, lambda user: work(MemoryFiles(user)))
 
 
 def _text_or_error(result: FileResult) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricordo.errors import InvalidValue
+from ricordo.integrations.users import chooser, whole_store
 from ricordo.memory import Memory
 from ricordo.tools import Tool, Tools, chosen
 from ricordo.user_memory import UserMemory
@@ -65,9 +66,9 @@ def memory_tools(who: UserMemory | UserOfConfig, *sets: str) -> list[BaseTool]:
     config.
 
     Raises:
-        InvalidValue: There is no such set.
+        InvalidValue: There is no such set, or this is no user's memory.
     """
-    user_of = who if callable(who) else (lambda _config: who)
+    user_of = chooser(who, "who")
     return [MemoryTool(tool, user_of, sets) for tool in chosen(*sets)]
 
 
@@ -76,12 +77,13 @@ def user_of_config(memory: Memory, *, key: str = "user_id") -> UserOfConfig:
 
     Raises ``InvalidValue`` when called with a config that names none.
     """
+    store = whole_store(memory)
 
     def user_of(config: RunnableConfig) -> UserMemory:
         user_id = config.get("configurable", {}).get(key)
         if not isinstance(user_id, str):
             example = f'config={{"configurable": {{"{key}": "ana"}}}}'
             raise InvalidValue(f"configurable.{key}", f"names no user; call with {example}")
-        return memory.user(user_id)
+        return store.user(user_id)
 
     return user_of

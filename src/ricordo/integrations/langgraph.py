@@ -1,4 +1,5 @@
-"""LangGraph over ricordo: a checkpointer and a store, each bound to one user, and a tool node.
+"""LangGraph over ricordo: a checkpointer, a store and a tool node, for one user or for the user of
+each run.
 
 Needs the extra ``langgraph``; nothing else of ricordo imports this.
 """
@@ -42,6 +43,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.store.base import (
     BaseStore,
@@ -65,6 +67,7 @@ from ricordo.agent_state.entries import Entry, NewEntry, StoreEntries, entry_tex
 from ricordo.agent_state.graph_states import GraphStates, LoadedGraph
 from ricordo.errors import InvalidValue
 from ricordo.integrations.langchain import UserOfConfig, memory_tools
+from ricordo.integrations.users import chooser
 from ricordo.model import checks
 from ricordo.recall.search import question_in
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed
@@ -85,6 +88,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 _ORDERED: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 WHOLE_VALUE: Final = "$"
+_PLACE: Final = frozenset({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"})
 _STRATEGIES: Final = ("keep_latest", "delete")
 _TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
 _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
@@ -219,8 +223,8 @@ class Packing:
             placed[place] = GraphWrite(task_id, place, task_path, channel, self.packed(value))
         return list(placed.values())
 
-    def tuple_of(self, loaded: LoadedGraph) -> CheckpointTuple:
-        """A stored checkpoint as LangGraph's tuple."""
+    def tuple_of(self, loaded: LoadedGraph, named: Mapping[str, Any]) -> CheckpointTuple:
+        """A stored checkpoint as LangGraph's tuple; ``named`` is what its config says besides."""
         stored = loaded.checkpoint
         bare = self.unpacked(stored.state)
         versions: ChannelVersions = bare["channel_versions"]
@@ -235,10 +239,10 @@ class Packing:
         ]
         parent = stored.parent_id
         return CheckpointTuple(
-            config=config_of(stored, stored.checkpoint_id),
+            config=config_of(stored, stored.checkpoint_id, named),
             checkpoint=cast(Checkpoint, {**bare, "channel_values": values}),
             metadata=self.metadata_of(stored),
-            parent_config=None if parent is None else config_of(stored, parent),
+            parent_config=None if parent is None else config_of(stored, parent, named),
             pending_writes=pending,
         )
 
@@ -277,10 +281,13 @@ def channel_name(channel: str, version: str | float) -> ChannelName:
     return ChannelName(channel, json.dumps(version, ensure_ascii=False))
 
 
-def config_of(stored: GraphCheckpoint, checkpoint_id: str) -> RunnableConfig:
+def config_of(
+    stored: GraphCheckpoint, checkpoint_id: str, named: Mapping[str, Any]
+) -> RunnableConfig:
     """The configuration of a checkpoint of the same thread and namespace."""
     return {
         "configurable": {
+            **named,
             "thread_id": stored.thread_id,
             "checkpoint_ns": stored.namespace,
             "checkpoint_id": checkpoint_id,
@@ -292,8 +299,33 @@ def thread_of(configurable: Mapping[str, Any]) -> str:
     return str(configurable["thread_id"])
 
 
+def _user_chooser(
+    user: UserMemory | UserOfConfig, face: str
+) -> Callable[[RunnableConfig | None], UserMemory]:
+    """The user of a config; without one, of the run that is under way."""
+    user_of = chooser(user, "user")
+
+    def choose(config: RunnableConfig | None) -> UserMemory:
+        if config is None and callable(user):
+            try:
+                config = get_config()
+            except RuntimeError:
+                raise InvalidValue(
+                    "user",
+                    "no run is under way whose config names one; outside of runs use"
+                    f" {face}(memory.user('ana'))",
+                ) from None
+        return user_of(config or {})
+
+    return choose
+
+
 class RicordoSaver(BaseCheckpointSaver[str]):
-    """Keeps the checkpoints of one user's graphs; nobody else's threads can be reached through it.
+    """Keeps the checkpoints of a user's graphs; nobody else's threads can be reached through it.
+
+    ``user`` is one user's memory, or chooses one by the config of each run, so that one graph
+    serves many users: ``user_of_config(memory)``. Methods without a config are then for the user of
+    the run that is under way.
 
     Without a custom ``serde``, only types of LangGraph and LangChain and plain values are restored;
     other types become plain data. To allow some, give a
@@ -301,20 +333,23 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     ones in threads of the running event loop.
     """
 
-    def __init__(self, user: UserMemory, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, user: UserMemory | UserOfConfig, *, serde: SerializerProtocol | None = None
+    ) -> None:
         super().__init__(serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
-        self._user = user
+        self._user_of = _user_chooser(user, type(self).__name__)
+        self._serves_many = callable(user)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint of a configuration, or the latest of its thread."""
         configurable = config["configurable"]
         packing = self._packing
-        loaded = self._states(packing).find(
+        loaded = self._states(packing, config).find(
             thread_of(configurable),
             configurable.get("checkpoint_ns", ""),
             get_checkpoint_id(config),
         )
-        return None if loaded is None else packing.tuple_of(loaded)
+        return None if loaded is None else packing.tuple_of(loaded, self._named(configurable))
 
     def list(
         self,
@@ -337,15 +372,15 @@ class RicordoSaver(BaseCheckpointSaver[str]):
 
         if limit is not None and limit <= 0:
             return
-        walk = self._states(packing).walk(
-            thread_id=thread_of(configurable) if configurable else None,
+        walk = self._states(packing, config).walk(
+            thread_id=thread_of(configurable) if "thread_id" in configurable else None,
             namespace=configurable.get("checkpoint_ns"),
             checkpoint_id=configurable.get("checkpoint_id"),
             before=None if before is None else get_checkpoint_id(before),
             is_wanted=matches,
         )
         for number, loaded in enumerate(walk, start=1):
-            yield packing.tuple_of(loaded)
+            yield packing.tuple_of(loaded, self._named(configurable))
             if number == limit:
                 return
 
@@ -370,8 +405,9 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             state=packing.bare(checkpoint),
             metadata=packing.packed(noted),
         )
-        self._states(packing).save(new, packing.new_values(checkpoint, new_versions))
-        return config_of(new, new.checkpoint_id)
+        values = packing.new_values(checkpoint, new_versions)
+        self._states(packing, config).save(new, values)
+        return config_of(new, new.checkpoint_id, self._named(configurable))
 
     def put_writes(
         self,
@@ -383,7 +419,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         """Store what a task wrote after a checkpoint."""
         configurable = config["configurable"]
         packing = self._packing
-        self._states(packing).save_writes(
+        self._states(packing, config).save_writes(
             thread_of(configurable),
             configurable.get("checkpoint_ns", ""),
             configurable["checkpoint_id"],
@@ -486,15 +522,30 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def _packing(self) -> Packing:
         return Packing(self.serde)
 
-    def _states(self, packing: Packing | None = None) -> GraphStates:
-        user = self._user
+    def _named(self, configurable: Mapping[str, Any]) -> dict[str, Any]:
+        """What a config says besides the place of a checkpoint: for example whose it is."""
+        if not self._serves_many:
+            return {}
+        return {
+            name: value
+            for name, value in configurable.items()
+            if name not in _PLACE and not name.startswith("__")
+        }
+
+    def _states(
+        self, packing: Packing | None = None, config: RunnableConfig | None = None
+    ) -> GraphStates:
+        user = self._user_of(config)
         check_whole(user.scope, "a checkpointer")
         check_all_projects(user.scope, "a checkpointer")
         return GraphStates(user.database, user.scope, (packing or self._packing).names_of)
 
 
 class RicordoStore(BaseStore):
-    """Keeps entries for one user; nobody else's can be reached through it.
+    """Keeps entries for a user; nobody else's can be reached through it.
+
+    ``user`` is one user's memory, or chooses one by the config of the run that is under way:
+    ``user_of_config(memory)``.
 
     ``index`` says by which fields entries are searched where a ``put`` does not: a list of paths,
     None for the whole value, False for none. Vectors are made as for all of the user's memories.
@@ -502,23 +553,23 @@ class RicordoStore(BaseStore):
     returned, and removed by the store's own background jobs.
     """
 
-    __slots__ = ("_entries", "_fields", "ttl_config")
+    __slots__ = ("_fields", "_user_of", "ttl_config")
 
     supports_ttl = True
 
     def __init__(
         self,
-        user: UserMemory,
+        user: UserMemory | UserOfConfig,
         *,
         ttl: TTLConfig | None = None,
         index: Sequence[str] | Literal[False] | None = None,
     ) -> None:
         _check_ttl_config(ttl)
-        check_whole(user.scope, "a store")
-        check_all_projects(user.scope, "a store")
         self.ttl_config = ttl
         self._fields = _fields(index, (WHOLE_VALUE,))
-        self._entries = StoreEntries(user.database, user.recall, user.scope)
+        self._user_of = _user_chooser(user, type(self).__name__)
+        if not callable(user):
+            _entries_of(user)  # refused now, and not in the middle of a run
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run several operations: first all reads, then all writes, in one transaction.
@@ -552,6 +603,10 @@ class RicordoStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Remove expired entries now, instead of waiting for the background jobs; how many."""
         return self._entries.sweep()
+
+    @property
+    def _entries(self) -> StoreEntries:
+        return _entries_of(self._user_of(None))
 
     def _fetched(self, ops: Sequence[GetOp]) -> dict[EntryName, Entry]:
         if not ops:
@@ -629,6 +684,12 @@ class RicordoStore(BaseStore):
         text = text_of(value.value, fields) if fields else None
         ttl = None if op.ttl is None else timedelta(minutes=_checked_minutes("ttl", op.ttl))
         return NewEntry(name, value, entry_text(text) or None if text else None, ttl)
+
+
+def _entries_of(user: UserMemory) -> StoreEntries:
+    check_whole(user.scope, "a store")
+    check_all_projects(user.scope, "a store")
+    return StoreEntries(user.database, user.recall, user.scope)
 
 
 def entry_name(namespace: tuple[str, ...], key: str) -> EntryName:

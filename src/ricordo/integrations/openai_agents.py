@@ -26,8 +26,9 @@ from agents.tool_context import ToolContext
 from ricordo import limits
 from ricordo.agent_state import checkpoints
 from ricordo.agent_state.checkpoints import JsonText, json_text, read_json
-from ricordo.aio import AsyncUserMemory, in_pool
+from ricordo.aio import AsyncUserMemory
 from ricordo.errors import InvalidValue
+from ricordo.integrations.users import AnyUserMemory, any_user, in_thread
 from ricordo.limits import MAX_OBSERVED_TURNS
 from ricordo.model import checks
 from ricordo.model.thread import NewTurn
@@ -41,7 +42,6 @@ from ricordo.user_memory.base import check_all_projects, check_whole
 
 __all__ = ["MemorySession", "memory_tools"]
 
-AnyUserMemory = UserMemory | AsyncUserMemory
 Who = AnyUserMemory | Callable[[RunContextWrapper[Any]], AnyUserMemory | Awaitable[AnyUserMemory]]
 """One user's memory, or a function from a run's context to a user's memory."""
 
@@ -65,8 +65,10 @@ def memory_tools(who: Who, *sets: str) -> list[FunctionTool]:
     memory of its user, so that one agent serves many users. The model cannot choose the user.
 
     Raises:
-        InvalidValue: there is no such set.
+        InvalidValue: there is no such set, or this is no user's memory.
     """
+    if not callable(who):
+        any_user(who, "who", or_function=True)
     return [_function_tool(who, tool, sets) for tool in chosen(*sets)]
 
 
@@ -88,13 +90,11 @@ def _function_tool(who: Who, tool: Tool, sets: tuple[str, ...]) -> FunctionTool:
 
 async def _user_of(who: Who, context: RunContextWrapper[Any]) -> AnyUserMemory:
     found: Any = who
-    if not isinstance(who, UserMemory | AsyncUserMemory):
+    if callable(who):
         found = who(context)
         if inspect.isawaitable(found):
             found = await found
-    if not isinstance(found, UserMemory | AsyncUserMemory):
-        raise InvalidValue("who", f"expected the memory of a user, got {type(found).__name__}")
-    return found
+    return any_user(found, "who")
 
 
 def turns_of(items: Sequence[object], called: Mapping[str, str]) -> list[NewTurn]:
@@ -353,7 +353,7 @@ class MemorySession:
     ) -> None:
         self.session_id = checked_session_id(session_id)
         self.session_settings = session_settings
-        self._user = user
+        self._user = any_user(user)
         self._observes = checks.flag("observe", observe)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -400,10 +400,7 @@ class MemorySession:
 
         Otherwise the write could happen after what the caller does next.
         """
-        if isinstance(self._user, AsyncUserMemory):
-            task = asyncio.ensure_future(in_pool(self._user, work))
-        else:
-            task = asyncio.ensure_future(asyncio.to_thread(work, self._user))
+        task = asyncio.ensure_future(in_thread(self._user, work))
         cancelled: asyncio.CancelledError | None = None
         while not task.done():
             try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ricordo.errors import AccessDenied
+from ricordo.integrations.users import chooser
 from ricordo.tools import Tools, chosen
 from ricordo.tools.answers import is_mistake
 from ricordo.user_memory import UserMemory
@@ -40,7 +41,7 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
     continues. Calls run in threads, so the event loop is not blocked.
 
     Raises:
-        InvalidValue: There is no such set.
+        InvalidValue: There is no such set, or this is no user's memory.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         id: str | None = "ricordo",
         instructions: bool = True,
     ) -> None:
-        self._who = who
+        self._user_of = chooser(who, "who")
         self._sets = sets
         self._tools = chosen(*sets)
         self._id = id
@@ -110,4 +111,4 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         return result.value
 
     def _tools_of(self, ctx: RunContext[AgentDepsT]) -> Tools:
-        return Tools(self._who(ctx) if callable(self._who) else self._who, *self._sets)
+        return Tools(self._user_of(ctx), *self._sets)
