@@ -267,11 +267,11 @@ EXPORT_STALL_SECONDS: Final = 60  # how long a client may take nothing of an exp
 MAX_MCP_TEXT_BYTES: Final = 256 * 1024  # of MEMORY.md or the change feed over MCP, in one answer
 
 # -- the chat proxy ------------------------------------------------------------------------
-MAX_PROXY_RECALL_SECONDS: Final = 10  # that a chat waits for memory; then it goes on without
+MAX_PROXY_MEMORY_SECONDS: Final = 10  # that a chat waits to recall, or to record; then it goes on
 MAX_PROXIED_ANSWER_BYTES: Final = 32 * 1024 * 1024  # that is not streamed
 MAX_OBSERVED_ANSWER_CHARS: Final = 1_000_000  # of a streamed answer, for memory
 MAX_OBSERVED_MESSAGES: Final = 20  # the latest of one request, for memory
-MAX_WAITING_EXCHANGES: Final = 1_000  # chats that wait to be observed; more are not
+MAX_WAITING_EXCHANGES: Final = 1_000  # chats and answers that wait to be recorded; more are not
 
 # -- the web page --------------------------------------------------------------------------
 PAGE_ROWS: Final = 50  # of a list, before one asks for more

@@ -135,3 +135,44 @@ def listens(url: str) -> bool:
     with contextlib.suppress(OSError), socket.create_connection((parts.hostname, parts.port)):
         return True
     return False
+
+
+@pytest.mark.requirement("proxy.durable")
+def test_what_was_said_outlives_a_kill_in_the_middle_of_the_answer(
+    backend_url: str, open_store: Open
+) -> None:
+    memory = open_store(backend_url, run_jobs=False)
+    release = threading.Event()
+
+    def hold(number: int) -> None:
+        if number:
+            release.wait(PATIENCE_SECONDS)
+
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "Green tea"}}]}\n\n'
+    asked = [{"role": "user", "content": "What should I drink?"}]
+    with FaultyModel() as model:
+        model.answer_bytes([event, event], content_type="text/event-stream", before_part=hold)
+        model.answer("Green tea.", times=2)
+        with served(backend_url, RICORDO_UPSTREAM_URL=model.base_url) as service:
+            sent = {
+                "json": {"model": "any", "messages": asked, "stream": True},
+                "headers": {"X-Ricordo-User": "ana", "X-Ricordo-Thread": "t"},
+                "timeout": PATIENCE_SECONDS,
+            }
+            path = "/v1/chat/completions"
+            with httpx2.stream("POST", service.url + path, **sent) as answer:
+                assert answer.headers["X-Ricordo-Recorded"] == "yes"
+                assert b"Green tea" in next(answer.iter_raw())
+                service.kill()
+            release.set()
+            assert said(memory) == [("user", "What should I drink?")]
+            service.start()
+            for _ in range(2):  # the client asks again, and once more
+                again = httpx2.post(service.url + path, **sent)
+                assert again.headers["X-Ricordo-Recorded"] == "yes"
+            assert service.stop() == 0, service.log
+    assert said(memory) == [("user", "What should I drink?"), ("assistant", "Green tea.")]
+
+
+def said(memory: Memory) -> list[tuple[str, str]]:
+    return [(turn.role, turn.content) for turn in memory.user("ana").turns("t")]

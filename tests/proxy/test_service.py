@@ -13,6 +13,7 @@ import pytest
 from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.limits import MAX_WAITING_EXCHANGES
 from ricordo.model.context import Context
+from ricordo.proxy import memory as proxy_memory
 from ricordo.proxy import service
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import BackgroundWrites, ChatProxy, ProxyAnswer, ProxyCaller
@@ -57,6 +58,54 @@ def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: Fault
     assert sorted(recorded(memory)) == sorted(
         ["Yes."] * 8 + [f"Question {number}?" for number in range(8)]
     )
+
+
+@pytest.mark.requirement("proxy.durable")
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_was_said_is_stored_before_the_answer_goes_out(
+    memory: Memory, model: FaultyModel, stream: bool
+) -> None:
+    async def chat() -> ProxyAnswer:
+        proxy = ChatProxy(memory, memory.settings)
+        answer = await answered(proxy, "Tea?", stream=stream)
+        assert recorded(memory) == (["Tea?"] if stream else ["Tea?", "Green tea."])
+        await proxy.aclose()
+        return answer
+
+    model.answer("Green tea.")
+    assert asyncio.run(chat()).headers["x-ricordo-recorded"] == "yes"
+
+
+@pytest.mark.requirement("proxy.durable")
+def test_an_answer_says_when_what_was_said_is_not_stored(
+    memory: Memory, model: FaultyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, is_broken = threading.Event(), True
+    remembering = proxy_memory.remember
+
+    def remember(*given: Any, **more: Any) -> None:
+        if is_broken:
+            raise RuntimeError("the disk is full")
+        assert go_on.wait(60)
+        remembering(*given, **more)
+
+    monkeypatch.setattr(service, "remember", remember)
+    monkeypatch.setattr(service, "MAX_PROXY_MEMORY_SECONDS", 0.05)
+    model.answer("Green tea.", times=3)
+
+    async def chat() -> list[str]:
+        nonlocal is_broken
+        proxy = ChatProxy(memory, memory.settings)
+        answers = [await answered(proxy, "Tea?")]
+        is_broken = False
+        for stream in (True, False):
+            answers.append(await answered(proxy, "Tea?", stream=stream))
+        go_on.set()
+        await proxy.aclose()
+        return [one.headers["x-ricordo-recorded"] for one in answers]
+
+    assert asyncio.run(chat()) == ["no", "pending", "pending"]
+    assert sorted(recorded(memory)) == ["Green tea.", "Tea?"]
 
 
 @pytest.mark.requirement("proxy.stream")
@@ -322,7 +371,7 @@ def test_a_chat_goes_on_when_memory_takes_too_long(
 ) -> None:
     memory = open_store(backend_url, upstream_url=model.base_url, pool_size=1)
     memory.user("ana").add("The user drinks green tea")
-    monkeypatch.setattr(service, "MAX_PROXY_RECALL_SECONDS", 0.05)
+    monkeypatch.setattr(service, "MAX_PROXY_MEMORY_SECONDS", 0.05)
     model.answer("Yes.")
     recalling, is_over = UserMemory.context, threading.Event()
 

@@ -50,7 +50,14 @@ _NO_TELEMETRY: Final[Any] = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
 )
 # Response headers that browsers let pages of other origins read.
-_EXPOSED_HEADERS: Final = ("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotent-Replayed")
+_EXPOSED_HEADERS: Final = (
+    "ETag",
+    "Location",
+    "Retry-After",
+    "X-Request-ID",
+    "Idempotent-Replayed",
+    "X-Ricordo-Recorded",
+)
 
 
 def create_app(memory: Memory) -> FastAPI:

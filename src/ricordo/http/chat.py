@@ -78,7 +78,7 @@ async def create_chat_completion(request: Request, caller: Calling) -> Response:
     The wire format is OpenAI's. The user comes from the key, from `X-Ricordo-User` or
     `X-OpenWebUI-User-Id`, or else from the field `user`; without one there is no memory. The
     conversation is named by `X-Ricordo-Thread` or `X-OpenWebUI-Chat-Id`. What is said is recorded
-    after the answer.
+    before the answer begins; its header `X-Ricordo-Recorded` says whether it was.
     """
     return await _chat(OPENAI, request, caller)
 

@@ -98,7 +98,7 @@ def storable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
-    """A finished chat: the messages, the answer, and the ids of the recalled memories."""
+    """A chat: the messages, the answer as far as there is one, and the recalled memories' ids."""
 
     thread: str | None
     messages: Sequence[ChatMessage]
@@ -106,14 +106,20 @@ class ChatExchange:
     recalled: tuple[int, ...]
 
 
-def remember(memory: UserMemory, exchange: ChatExchange) -> None:
+def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False) -> None:
     """Store the messages, and count which memories the answer used.
+
+    With ``asked`` the messages are stored already, and only the answer is not.
 
     Raises:
         RicordoError: they could not be stored.
     """
     if exchange.thread is not None:
-        turns = _new_turns(memory, exchange.thread, exchange)
+        if asked:
+            turns = turns_of(exchange.messages[-1:], exchange.answer)
+            turns = turns[-1:] if exchange.answer.has_content else []
+        else:
+            turns = _new_turns(memory, exchange.thread, exchange)
         if turns:
             memory.observe(turns, thread=exchange.thread)
     answer = storable(exchange.answer.text).strip()

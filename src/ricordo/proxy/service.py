@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ricordo.errors import InvalidValue, in_log
-from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_RECALL_SECONDS, MAX_WAITING_EXCHANGES
+from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_MEMORY_SECONDS, MAX_WAITING_EXCHANGES
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
@@ -55,26 +55,29 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
+RECORDED_HEADER: Final = "x-ricordo-recorded"
+"""Of an answer: whether what the user said is stored for good."""
 _PLAIN: Final = "identity"
 _EVENTS: Final = "text/event-stream"
 _READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
+_WRITERS: Final = 4  # whose commits SQLite shares
 
 
 class BackgroundWrites:
-    """Stores finished chats in threads of its own, which no cancelled request ends.
+    """Stores chats in threads of its own, which no cancelled request ends.
 
-    Errors are only logged.
+    Errors are only logged. What is asked for first begins first.
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="ricordo-proxy-after")
+        self._pool = ThreadPoolExecutor(_WRITERS, thread_name_prefix="ricordo-proxy-write")
         self._lock = threading.Lock()
-        self._waiting: set[Future[None]] = set()
+        self._waiting: set[Future[bool]] = set()
         self._is_closed = False
 
-    def do(self, work: Callable[[], None]) -> None:
-        """Run something soon. It is dropped with a warning where too much is queued, or after
-        :meth:`close`: the chat itself must not fail."""
+    def do(self, work: Callable[[], None]) -> "Future[bool] | None":
+        """Run something soon; the result is whether it succeeded. It is dropped with a warning
+        where too much is queued, or after :meth:`close`: the chat itself must not fail."""
         with self._lock:
             refusal = None
             if self._is_closed:
@@ -86,8 +89,9 @@ class BackgroundWrites:
                 self._waiting.add(done)
         if refusal is None:
             done.add_done_callback(self._forget)
-        else:
-            _log.warning("a chat is not remembered: %s", refusal)
+            return done
+        _log.warning("a chat is not remembered: %s", refusal)
+        return None
 
     async def drain(self) -> None:
         """Wait until the queue is empty."""
@@ -106,16 +110,18 @@ class BackgroundWrites:
         await self.drain()  # what came in between
         self._pool.shutdown(wait=False)
 
-    def _forget(self, done: Future[None]) -> None:
+    def _forget(self, done: Future[bool]) -> None:
         with self._lock:
             self._waiting.discard(done)
 
 
-def _log_errors(work: Callable[[], None]) -> None:
+def _log_errors(work: Callable[[], None]) -> bool:
     try:
         work()
-    except Exception as error:  # noqa: BLE001 - the chat is over, so it can only be logged
+    except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
         _log.warning("a chat is not remembered: %s", in_log(error))
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -223,6 +229,10 @@ class _Chat:
     thread: str | None
     request: ChatRequest
     recalled: Recalled = field(default_factory=Recalled)
+    asked: "Future[bool] | None" = None
+    """The writing of the messages, which an answer that is streamed begins with."""
+    answered: "Future[bool] | None" = None
+    """The writing of the answer, and of the messages where it is the first."""
 
     @property
     def memories(self) -> str:
@@ -329,7 +339,7 @@ class ChatProxy:
         """The body with recalled memories; unchanged where recall takes too long."""
         recall = self._in_thread(self._recalled, chat)
         try:
-            chat.recalled, body = await asyncio.wait_for(recall, MAX_PROXY_RECALL_SECONDS)
+            chat.recalled, body = await asyncio.wait_for(recall, MAX_PROXY_MEMORY_SECONDS)
         except TimeoutError:
             self._faults.note("it takes too long")
             return chat.request.body
@@ -378,9 +388,11 @@ class ChatProxy:
             stream_filter: StreamFilter = PassThrough()
             if chat and is_readable:
                 stream_filter = MemoryStreamFilter(chat.wire, chat.memories)
-            stream = self._stream(response, chunks, stream_filter, call, chat)
-            return ProxyAnswer(response.status_code, headers, stream)
-        body = await self._whole(response, chunks, chat, call, is_readable=is_readable)
+            body: bytes | AnswerStream = self._stream(response, chunks, stream_filter, call, chat)
+        else:
+            body = await self._whole(response, chunks, chat, call, is_readable=is_readable)
+        if chat is not None:
+            headers[RECORDED_HEADER] = await self._recorded(chat, body)
         return ProxyAnswer(response.status_code, headers, body)
 
     async def _whole(
@@ -406,6 +418,29 @@ class ChatProxy:
         self._remember(chat, chat.wire.message_in(answer))
         return with_last(body, "memories", chat.memories)
 
+    async def _recorded(self, chat: _Chat, body: bytes | AnswerStream) -> str:
+        """Wait until what was said is committed, and with a ``body`` that is whole the answer, too.
+
+        Nothing is sent before: whoever sees an answer may rely on it.
+        """
+        if isinstance(body, bytes):
+            written = chat.answered
+        else:
+            asking = chat.exchange(NO_MESSAGE)
+            chat.asked = written = self._background.do(partial(remember, chat.memory, asking))
+        if written is None or chat.thread is None:  # dropped, or there are no words
+            return "no"
+        try:
+            async with asyncio.timeout(MAX_PROXY_MEMORY_SECONDS):
+                is_written = await asyncio.shield(asyncio.wrap_future(written))
+        except TimeoutError:
+            return "pending"
+        except BaseException:  # cancelled: the client has gone
+            if isinstance(body, AnswerStream):
+                await body.aclose()
+            raise
+        return "yes" if is_written else "no"
+
     def _stream(
         self,
         response: "httpx2.Response",
@@ -430,7 +465,11 @@ class ChatProxy:
         return stream
 
     def _remember(self, chat: _Chat, answer: ChatMessage) -> None:
-        self._background.do(partial(remember, chat.memory, chat.exchange(answer)))
+        def write() -> None:
+            asked = chat.asked is not None and chat.asked.result()  # it began before
+            remember(chat.memory, chat.exchange(answer), asked=asked)
+
+        chat.answered = self._background.do(write)
 
     async def _parse(self, body: bytes, read: Callable[[], Found]) -> Found:
         """Parse small texts here, large ones in a thread."""
