@@ -31,6 +31,7 @@ from ricordo.errors import (
     EmbedderUnavailable,
     EmbeddingError,
     FilesUnavailable,
+    GrantNotFound,
     GroupNotFound,
     IllegalTransition,
     ImportFailed,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
         TokenSplit,
     )
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
+    from ricordo.model.grant import Grant
     from ricordo.model.group import Group, GroupMember, Membership
     from ricordo.model.item import Change, Changes, Lineage, Project
     from ricordo.model.job import JobStats
@@ -222,6 +224,8 @@ __all__ = [
     "FilesUnavailable",
     "FormationReport",
     "FormedTurn",
+    "Grant",
+    "GrantNotFound",
     "Group",
     "GroupMember",
     "GroupNotFound",
@@ -363,6 +367,7 @@ _LAZY: Final = {
     "FieldOutcome": "ricordo.model.profile",
     "FieldUpdate": "ricordo.model.profile",
     "FormationReport": "ricordo.model.reports",
+    "Grant": "ricordo.model.grant",
     "Group": "ricordo.model.group",
     "GroupMember": "ricordo.model.group",
     "ImportReport": "ricordo.model.reports",

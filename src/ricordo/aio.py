@@ -153,6 +153,8 @@ class AsyncUserMemory(_Face):
     reject = _offloaded(UserMemory.reject)
     user_profile = _offloaded(UserMemory.user_profile)
     update_user_profile = _offloaded(UserMemory.update_user_profile)
+    grants = _offloaded(UserMemory.grants)
+    revoke_grant = _offloaded(UserMemory.revoke_grant)
     groups = _offloaded(UserMemory.groups)
     members = _offloaded(UserMemory.members)
     set_member = _offloaded(UserMemory.set_member)

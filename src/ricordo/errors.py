@@ -18,6 +18,7 @@ RicordoError
 │   ├── ProposalNotFound
 │   ├── CheckpointNotFound
 │   ├── KeyNotFound
+│   ├── GrantNotFound
 │   └── GroupNotFound       none of that name, or this user is no member
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
@@ -192,6 +193,13 @@ class KeyNotFound(NotFound):
 
     def __init__(self, key_id: str) -> None:
         super().__init__(f"no key {key_id!r}")
+
+
+class GrantNotFound(NotFound):
+    """No grant with this id that this user gave a program."""
+
+    def __init__(self, grant_id: str) -> None:
+        super().__init__(f"no grant {grant_id!r}")
 
 
 class GroupNotFound(NotFound):

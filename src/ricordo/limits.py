@@ -250,6 +250,25 @@ MAX_API_KEYS: Final = 100_000  # of one store
 MAX_KEY_DAYS: Final = 3_650  # until a key expires
 KEY_USE_MINUTES: Final = 5  # how exactly it is noted when a key was last used
 
+# -- programs that sign in with OAuth ---------------------------------------------------------
+MAX_OAUTH_CLIENTS: Final = 1_000  # that are registered; then those that nobody allowed give way
+MAX_OAUTH_REGISTRATIONS: Final = 20  # from one address, per minute and worker
+MAX_CLIENT_NAME_CHARS: Final = 100
+MAX_REDIRECT_URIS: Final = 20  # of one program
+MAX_OAUTH_FORM_BYTES: Final = 65_536  # of a request for tokens, and of a registration
+MAX_CLIENT_DOCUMENT_BYTES: Final = 65_536  # what a program says of itself at its own address
+CLIENT_DOCUMENT_SECONDS: Final = 300.0  # how long it is good without asking again
+CLIENT_DOCUMENT_WAIT_SECONDS: Final = 5.0  # for its answer
+MAX_CLIENT_DOCUMENTS: Final = 200  # that are kept at once
+ISSUER_KEYS_SECONDS: Final = 600.0  # how long the keys of another authorisation server are kept …
+ISSUER_KEYS_PAUSE_SECONDS: Final = 10.0  # … or, for an unknown key, are not read again
+ISSUER_KEYS_STALE_SECONDS: Final = 86_400.0  # … or stay good while it cannot be reached
+MAX_GRANTS_PER_USER: Final = 100
+MAX_USED_REFRESH_TOKENS: Final = 100  # of one grant, whose second use is noticed
+OAUTH_CODE_SECONDS: Final = 60  # until a code has to be exchanged
+OAUTH_ACCESS_SECONDS: Final = 3_600  # until an access token expires
+OAUTH_REFRESH_DAYS: Final = 30  # until a refresh token expires that is not used
+
 # -- the service ---------------------------------------------------------------------------
 MAX_REQUEST_BYTES: Final = 10 * 1024 * 1024
 MAX_PROXY_REQUEST_BYTES: Final = 64 * 1024 * 1024  # chats may have pictures

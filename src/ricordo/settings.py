@@ -368,7 +368,8 @@ class ServiceSettings(BaseModel):
     require_keys: bool | None = Field(
         default=None,
         description="Let in only who has a key. Default: unless the service listens on a loopback"
-        " address. Set it where a proxy is in front of a service on a loopback address.",
+        " address and has no public_url. Set it where a proxy is in front of a service on a"
+        " loopback address.",
     )
     workers: int = Field(
         default=1,
@@ -510,6 +511,30 @@ class ServiceSettings(BaseModel):
         default="standard",
         description="Sets of tools that MCP offers where neither the address of /mcp nor an option"
         " of ricordo mcp names any, with commas: standard, single, query, profile.",
+    )
+    public_url: str | None = Field(
+        default=None,
+        description="Address that others reach the service at, such as https://memory.example.org."
+        " With it, programs can ask users for access to /mcp by OAuth 2.1. Default: only keys.",
+    )
+    oauth_issuer: str | None = Field(
+        default=None,
+        description="Authorisation server whose tokens /mcp takes, instead of signing in on the"
+        " page of the service, such as https://login.example.org.",
+    )
+    oauth_jwks_url: str | None = Field(
+        default=None,
+        description="Where that server publishes its keys. Default: where its metadata says.",
+    )
+    oauth_audience: str | None = Field(
+        default=None,
+        description="What its tokens must be for. Default: public_url with /mcp.",
+    )
+    oauth_user_claim: str = Field(
+        default="sub",
+        min_length=1,
+        max_length=200,
+        description="The claim of its tokens that names the user.",
     )
     page: bool = Field(
         default=True,

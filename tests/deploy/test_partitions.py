@@ -16,7 +16,7 @@ from tests.deploy.statements import SHARDS, statements
 from tests.support import postgres
 from tests.support.sharing import share
 
-WHOLE = {"jobs", "api_keys"}
+WHOLE = {"jobs", "api_keys", "grants", "grant_tokens"}
 CUT = {table.name for table in OWNED_TABLES} - WHOLE
 PIECES = 16
 

@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 120.0
 class ServedStore:
     """A store that is served on a loopback port, always the same one: stopped, killed, started."""
 
-    def __init__(self, db: str, **environment: str) -> None:
+    def __init__(self, db: str, *, port: int = 0, **environment: str) -> None:
         """``environment`` are settings beside those of a plain service without rate limits."""
         self._environment = {
             **os.environ,
@@ -30,7 +30,7 @@ class ServedStore:
         self._process: subprocess.Popen[str] | None = None
         self._reading: threading.Thread | None = None
         self._log: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._port = 0
+        self._port = port
         self.url = ""
 
     def start(self) -> None:
@@ -95,9 +95,9 @@ class ServedStore:
 
 
 @contextlib.contextmanager
-def served(db: str, **environment: str) -> Iterator[ServedStore]:
+def served(db: str, *, port: int = 0, **environment: str) -> Iterator[ServedStore]:
     """A running service; where the block does not stop it, it is killed."""
-    store = ServedStore(db, **environment)
+    store = ServedStore(db, port=port, **environment)
     store.start()
     try:
         yield store

@@ -281,6 +281,8 @@ def test_a_broken_line_is_refused_and_nothing_written(
 
 NOT_IN_AN_EXPORT = {
     "api_keys",  # who gets a copy of the memories must not get the keys to them
+    "grants",  # nor what their programs were allowed
+    "grant_tokens",
     "kept_answers",  # for requests to this very store that come again
     "embedding_settings",  # which have a key, sealed by the secret of this installation
     "jobs",  # made again by what the import writes

@@ -191,6 +191,11 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             },
             default="list",
         ),
+        "programs": Group(
+            "See programs that a user let in with OAuth, and take it back.",
+            {"list": keys.programs, "revoke": keys.revoke_program},
+            default="list",
+        ),
         "worker": jobs.worker,
         "celery": Group(
             "Run Celery workers over Redis or RabbitMQ, and look at them.",

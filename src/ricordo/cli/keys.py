@@ -1,4 +1,5 @@
-"""Keys of the service: ``keys list``, ``show``, ``create``, ``revoke`` and ``check``."""
+"""Keys of the service (``keys list``, ``show``, ``create``, ``revoke`` and ``check``) and programs
+that users let in with OAuth (``programs list`` and ``revoke``)."""
 
 import os
 import sys
@@ -11,6 +12,7 @@ from ricordo.cli.options import Store
 from ricordo.cli.render import Shown, answer
 from ricordo.cli.session import open_store
 from ricordo.cli.tables import Columns, moment_text, table
+from ricordo.operations import maintenance
 from ricordo.operations import store as describe
 
 if TYPE_CHECKING:
@@ -102,3 +104,22 @@ create = command_of(
     permissions="--permission",
 )
 revoke = command_of(describe.revoke_key, lambda key: f"Key {key.id} ({key.name}) is revoked.")
+
+_PROGRAMS: Final[Columns] = {
+    "Id": "id",
+    "Program": "client_name",
+    "May": lambda grant: ", ".join(grant.scopes),
+    "Allowed (UTC)": "created_at",
+    "Used (UTC)": "last_used_at",
+    "Until (UTC)": "expires_at",
+}
+programs = command_of(
+    maintenance.grants,
+    table(_PROGRAMS, "No program is connected."),
+    about="List the programs that a user let in by signing in with OAuth, the newest first.",
+)
+revoke_program = command_of(
+    maintenance.revoke_grant,
+    lambda grant: f"{grant.client_name} ({grant.id}) is refused from now on.",
+    about="Take back what a program was allowed.",
+)

@@ -17,6 +17,7 @@ from ricordo.http.auth import Gate, GatedRoute
 from ricordo.http.files import TransferSlots
 from ricordo.http.mcp_endpoint import McpEndpoint, McpRoute
 from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
+from ricordo.http.oauth import authorisation_of
 from ricordo.http.problems import Problem, add_error_handlers
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
@@ -57,6 +58,7 @@ _EXPOSED_HEADERS: Final = (
     "X-Request-ID",
     "Idempotent-Replayed",
     "X-Ricordo-Recorded",
+    "WWW-Authenticate",
 )
 
 
@@ -87,7 +89,8 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.tracing = tracing_of(settings)
     watch_steps(memory, app.state.metrics, app.state.tracing)
     app.state.proxy = ChatProxy(memory, settings, _call_watch(app.state.metrics, app.state.tracing))
-    app.state.mcp = McpEndpoint(memory, app.state.gate)
+    app.state.oauth = authorisation_of(memory)
+    app.state.mcp = McpEndpoint(memory, app.state.gate, app.state.oauth)
     app.router.routes.append(McpRoute(app.state.mcp))
     app.router.middleware_stack = FixedPaths(app.router)
     add_error_handlers(app)
@@ -121,7 +124,8 @@ class FixedPaths:
 def keys_are_required(settings: Settings) -> bool:
     if settings.require_keys is not None:
         return settings.require_keys
-    return not is_loopback(settings.host)
+    # With a public address, a loopback one is behind a proxy.
+    return settings.public_url is not None or not is_loopback(settings.host)
 
 
 def _call_watch(metrics: ServiceMetrics, tracing: Tracing) -> CallWatch:

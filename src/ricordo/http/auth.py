@@ -139,6 +139,25 @@ class Gate:
         allowed = self._allowed(agent, categories)
         return Caller(key, user, agent, allowed, frozenset(key.permissions))
 
+    def of_token(self, headers: Headers, user: str, key: ApiKey | None) -> Caller:
+        """The caller of a program's token: its user, with the limits of the key behind it, and
+        nothing that reaches beyond the user.
+
+        Raises:
+            PermissionMissing: the request names another user or agent.
+            InvalidValue: a name is not allowed.
+        """
+        named, agent = _names(headers)
+        if named not in (None, user):
+            raise PermissionMissing("this token is of one user, and not of the one named")
+        if key is None:
+            found = Caller(None, user, agent, self._allowed(agent, None), frozenset())
+        else:
+            found = self.bound(key, user, agent)
+            if key.kind is KeyKind.SERVICE:
+                found = replace(found, permissions=frozenset())
+        return replace(found, group=group_named(headers), project=project_named(headers))
+
     def _allowed(
         self, agent: str | None, categories: frozenset[str] | None
     ) -> frozenset[str] | None:
@@ -176,6 +195,14 @@ def project_named(headers: Headers) -> str | None:
         InvalidValue: no project can have that name.
     """
     return checks.optional_reference(PROJECT_HEADER, _named(headers, PROJECT_HEADER))
+
+
+def bearer_in(headers: Headers) -> str | None:
+    """The bearer token of a request; None where there is none, or more than one."""
+    given = headers.getlist("authorization")
+    if len(given) != 1 or not given[0].lower().startswith(_BEARER):
+        return None
+    return given[0][len(_BEARER) :].strip() or None
 
 
 def _names(headers: Headers) -> tuple[str | None, str | None]:

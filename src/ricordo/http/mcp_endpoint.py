@@ -10,7 +10,8 @@ not supported: this server sends no messages of its own.
 
 import contextlib
 import importlib.util
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Collection
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -20,20 +21,22 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.errors import InvalidValue, StorageClosed, UnknownField, needs_extra
-from ricordo.http.auth import Gate, user_memory_of
-from ricordo.http.problems import problem
+from ricordo.http.auth import Caller, Gate, user_memory_of
+from ricordo.http.form_body import limited_body
+from ricordo.http.oauth import RESOURCE_PATH, Authorisation
+from ricordo.http.problems import ScopeMissing, problem
 from ricordo.limits import MAX_REQUEST_BYTES
 from ricordo.mcp.session import Binding, RequestContext, Threads, default_sets
 from ricordo.memory import Memory
+from ricordo.model.vocabulary import AccessScope
 from ricordo.tools.sets import named_sets
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-PATH: Final = "/mcp"
 SETS_PARAMETER: Final = "tools"
 
 
@@ -44,9 +47,10 @@ class McpEndpoint:
     many services never need it.
     """
 
-    def __init__(self, memory: Memory, gate: Gate) -> None:
+    def __init__(self, memory: Memory, gate: Gate, oauth: Authorisation | None = None) -> None:
         self._memory = memory
         self._gate = gate
+        self._oauth = oauth
         self._sets = default_sets(memory.settings.mcp_tools)
         self._tasks: TaskGroup | None = None
         self._starting = anyio.Lock()
@@ -72,18 +76,60 @@ class McpEndpoint:
             HTTPException: the method is not POST.
         """
         request = Request(scope, receive)
-        caller = await self._gate.caller_of(request)
+        caller, scopes = await self._caller_of(request)
         user = user_memory_of(self._memory, caller)
         if request.method != "POST":
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "POST"})
-        request.state.mcp = Binding(user, self._sets_of(request))
+        binding = Binding(user, self._sets_of(request), AccessScope.WRITE not in scopes)
+        request.state.mcp = binding
+        if binding.reads_only:
+            receive = await self._only_reading(request, binding)
         if importlib.util.find_spec("mcp") is None:
-            missing = needs_extra(PATH, "mcp")
+            missing = needs_extra(RESOURCE_PATH, "mcp")
             refusal = problem(HTTPStatus.NOT_IMPLEMENTED, "NotImplemented", missing)
             await refusal(scope, receive, send)
             return
         manager = await self._running_manager()
         await manager.handle_request(scope, receive, send)
+
+    async def _caller_of(self, request: Request) -> tuple[Caller, Collection[AccessScope]]:
+        """Who asks, by a program's token or a key, and what for; keys are good for everything."""
+        if self._oauth is not None:
+            request.state.challenge = self._oauth.challenge()
+            found = await self._oauth.caller_of(self._gate, request)
+            if found is not None:
+                if not found[1]:
+                    self._refuse(request)
+                return found
+        return await self._gate.caller_of(request), tuple(AccessScope)
+
+    async def _only_reading(self, request: Request, binding: Binding) -> Receive:
+        """The body again, once it is known to call nothing that writes."""
+        body = await limited_body(request, MAX_REQUEST_BYTES, "the message")
+        try:
+            said = json.loads(body)
+        except (ValueError, RecursionError):
+            said = None  # the library refuses it
+        for message in said if isinstance(said, list) else [said]:
+            params = message.get("params") if isinstance(message, dict) else None
+            name = params.get("name") if isinstance(params, dict) else None
+            if isinstance(name, str) and name in binding.withheld():
+                self._refuse(request)
+        sent = False
+
+        async def again() -> Message:
+            nonlocal sent
+            if sent:
+                return await request.receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return again
+
+    def _refuse(self, request: Request) -> None:
+        assert self._oauth is not None
+        request.state.challenge = self._oauth.challenge("insufficient_scope")
+        raise ScopeMissing("this token is not good for that: ask the user for memory:write")
 
     async def _running_manager(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
@@ -128,7 +174,7 @@ class McpRoute(Route):
     """Matches like a route, so that requests are counted and logged under its path."""
 
     def __init__(self, endpoint: McpEndpoint) -> None:
-        super().__init__(PATH, endpoint, include_in_schema=False)
+        super().__init__(RESOURCE_PATH, endpoint, include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)

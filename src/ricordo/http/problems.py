@@ -24,6 +24,7 @@ from ricordo.errors import (
     ModelUnavailable,
     NotAuthenticated,
     NotFound,
+    PermissionMissing,
     RicordoError,
     StorageBusy,
     StorageError,
@@ -45,6 +46,14 @@ class PreconditionFailed(Conflict):
 
 class RequestTooLarge(InvalidInput):
     """The body exceeds the limit."""
+
+
+class IssuerUnavailable(RicordoError):
+    """The keys of another authorisation server cannot be read."""
+
+
+class ScopeMissing(PermissionMissing):
+    """A program's token is not good for that."""
 
 
 class TooManyRequests(RicordoError):
@@ -82,6 +91,7 @@ STATUS_OF: Final[dict[type[RicordoError], HTTPStatus]] = {
     LanguageModelError: HTTPStatus.BAD_GATEWAY,
     ModelUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     BudgetExhausted: HTTPStatus.TOO_MANY_REQUESTS,
+    IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     RicordoError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 
@@ -175,7 +185,11 @@ async def _on_ricordo_error(request: Request, error: Exception) -> JSONResponse:
         metrics.rate_limited()
     note_error(error)
     location: str = request.app.state.memory.database.backend.location
-    return problem_of(error, told_outside(error, location))
+    answer = problem_of(error, told_outside(error, location))
+    challenge: str | None = getattr(request.state, "challenge", None)
+    if challenge is not None and isinstance(error, NotAuthenticated | ScopeMissing):
+        answer.headers["WWW-Authenticate"] = challenge
+    return answer
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:

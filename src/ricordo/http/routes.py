@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from ricordo.http import admin, chat, checkpoints, health, manual, tools, transfer
+from ricordo.http import admin, chat, checkpoints, health, manual, oauth, tools, transfer
 from ricordo.http.operations import routers
 
 
@@ -16,6 +16,7 @@ def all_routers() -> tuple[APIRouter, ...]:
         chat.router,
         admin.router,
         admin.keys_router,
+        oauth.router,
         manual.router,
         health.router,
     )

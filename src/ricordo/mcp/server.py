@@ -26,6 +26,7 @@ from ricordo.errors import (
     InvalidPolicy,
     LanguageModelError,
     NotFound,
+    PermissionMissing,
     RicordoError,
     StorageError,
     told_outside,
@@ -110,7 +111,7 @@ def list_tools(bound: Binding, params: Any) -> dict[str, Any]:
         InvalidCursor: there is only one page.
     """
     only_page(params)
-    return {"tools": [as_mcp_tool(tool) for tool in tools.chosen(*bound.sets)]}
+    return {"tools": [as_mcp_tool(tool) for tool in bound.offered()]}
 
 
 def as_mcp_tool(tool: tools.Tool) -> dict[str, Any]:
@@ -131,6 +132,8 @@ def as_mcp_tool(tool: tools.Tool) -> dict[str, Any]:
 
 def call_tool(bound: Binding, params: Any) -> dict[str, Any]:
     """The result of a call. A failure is a result, too, which tells the model what to do."""
+    if params.name in bound.withheld():
+        raise PermissionMissing(f"this token only reads: {params.name} writes")
     result = tools.Tools(bound.user, *bound.sets).run(params.name, params.arguments)
     if result.error is not None:
         note_error(result.error)

@@ -11,7 +11,8 @@ from anyio import CancelScope
 
 from ricordo.errors import InvalidCursor, InvalidValue
 from ricordo.frozen import dataclass
-from ricordo.tools.sets import named_sets
+from ricordo.tools.sets import chosen, named_sets
+from ricordo.tools.tool import Tool
 from ricordo.user_memory import UserMemory
 
 T = TypeVar("T")
@@ -64,10 +65,20 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The memory that a request is about, and the tool sets; none for the standard one."""
+    """The memory that a request is about, and the tool sets; none for the standard one. With
+    ``reads_only``, no tool that writes is offered."""
 
     user: UserMemory
     sets: tuple[str, ...] = ()
+    reads_only: bool = False
+
+    def offered(self) -> tuple[Tool, ...]:
+        return tuple(tool for tool in chosen(*self.sets) if tool.reads_only or not self.reads_only)
+
+    def withheld(self) -> frozenset[str]:
+        """The tools of these sets that are not offered, by their names."""
+        offered = {tool.name for tool in self.offered()}
+        return frozenset(tool.name for tool in chosen(*self.sets)) - offered
 
 
 def default_sets(setting: str) -> tuple[str, ...]:

@@ -112,6 +112,22 @@ class KeyKind(StrEnum):
     SERVICE = "service"
 
 
+class AccessScope(StrEnum):
+    """What a user can allow a program that signs in with OAuth; writing includes reading."""
+
+    READ = "memory:read"
+    WRITE = "memory:write"
+
+
+class TokenKind(StrEnum):
+    """What a program shows: a code once, for tokens; an access token with each request; a refresh
+    token once, for the next tokens."""
+
+    CODE = "code"
+    ACCESS = "access"
+    REFRESH = "refresh"
+
+
 class Permission(StrEnum):
     """What a key may do beyond one user's memory.
 

@@ -13,6 +13,7 @@ from ricordo.model.embedding import (
     EmbeddingTest,
 )
 from ricordo.model.fields import AsGiven, Flag, Integer, OneOf, Text
+from ricordo.model.grant import Grant
 from ricordo.model.record import Page
 from ricordo.model.reports import (
     ConsolidationReport,
@@ -38,6 +39,7 @@ from ricordo.operations.parameters import (
 
 overview = Catalogue("Overview and upkeep")
 embeddings = Catalogue("Settings")
+programs = Catalogue("Connected programs")
 transfer = Catalogue("Export and import")
 
 IMPORT_FORMATS = ("auto", "ricordo", "mem0", "chatgpt", "claude", "keyvalue", "markdown")
@@ -288,4 +290,22 @@ def import_file(
 
     Raises:
         ImportFailed: the file cannot be read as what it should be; the message says where.
+    """
+
+
+@programs("GET /v1/grants list_grants")
+def grants() -> tuple[Grant, ...]:
+    """The programs that this user let in by signing in with OAuth, the newest first, with what
+    each may do."""
+
+
+@programs("DELETE /v1/grants/{id} revoke_grant")
+def revoke_grant(
+    id: Annotated[str, AsGiven(about="What the program was allowed.", metavar="ID")],
+) -> Grant:
+    """Take back what a program was allowed, and show it: its tokens are refused from now on.
+
+    Raises:
+        GrantNotFound: this user gave none with this id.
+        PermissionMissing: an agent asks.
     """

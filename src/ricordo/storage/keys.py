@@ -3,6 +3,7 @@
 Keys are looked up before the user is known, so every transaction here acts for all users.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from ricordo.storage.paging import page_by_time
 from ricordo.storage.tables import api_keys, ended_sessions
 
 _CURSOR: Final = "keys"
-_SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.secret_hash]
+SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.secret_hash]
 
 
 class StoredKeys:
@@ -47,7 +48,7 @@ class StoredKeys:
         wanted = sa.select(api_keys).where(api_keys.c.id == key_id)
         with self.database.read_all() as view:
             row = view.connection.execute(wanted).mappings().one_or_none()
-        return None if row is None else (_key(row), row["secret_hash"])
+        return None if row is None else (key_of(row), row["secret_hash"])
 
     def page(
         self, user_id: str | None, include_revoked: bool, limit: int, cursor: str | None
@@ -57,7 +58,7 @@ class StoredKeys:
         Raises:
             InvalidCursor: the cursor was not given out by this call.
         """
-        wanted = sa.select(*_SHOWN)
+        wanted = sa.select(*SHOWN)
         if user_id is not None:
             wanted = wanted.where(api_keys.c.user_id == user_id)
         if not include_revoked:
@@ -65,7 +66,7 @@ class StoredKeys:
         created_at, key_id = api_keys.c.created_at, api_keys.c.id
         with self.database.read_all() as view:
             return page_by_time(
-                view.connection, wanted, _key, _CURSOR, created_at, key_id, limit, cursor
+                view.connection, wanted, key_of, _CURSOR, created_at, key_id, limit, cursor
             )
 
     @retried
@@ -78,11 +79,11 @@ class StoredKeys:
         ended = sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
         with self.database.transaction() as connection:
             connection.execute(ended.values(revoked_at=now))
-            row = connection.execute(sa.select(*_SHOWN).where(api_keys.c.id == key_id)).mappings()
+            row = connection.execute(sa.select(*SHOWN).where(api_keys.c.id == key_id)).mappings()
             found = row.one_or_none()
         if found is None:
             raise KeyNotFound(key_id)
-        return _key(found)
+        return key_of(found)
 
     def note_use(self, key_id: str, now: datetime) -> None:
         """Record when a key was last used.
@@ -105,14 +106,14 @@ def _insert(connection: sa.Connection, key: ApiKey, secret_hash: str) -> None:
     count = connection.execute(sa.select(sa.func.count()).select_from(api_keys)).scalar_one()
     if count >= MAX_API_KEYS:
         raise Conflict(f"there are {count} keys, the most allowed")
-    row = {column.name: getattr(key, column.name) for column in _SHOWN}
+    row = {column.name: getattr(key, column.name) for column in SHOWN}
     row["categories"] = None if key.categories is None else list(key.categories)
     row["permissions"] = list(key.permissions)
     connection.execute(sa.insert(api_keys).values(**row, secret_hash=secret_hash))
 
 
-def _key(row: sa.RowMapping) -> ApiKey:
-    values: dict[str, Any] = {column.name: row[column.name] for column in _SHOWN}
+def key_of(row: Mapping[str, Any] | sa.RowMapping) -> ApiKey:
+    values: dict[str, Any] = {column.name: row[column.name] for column in SHOWN}
     values["kind"] = KeyKind(values["kind"])
     values["permissions"] = tuple(map(Permission, values["permissions"]))
     if values["categories"] is not None:

@@ -26,6 +26,7 @@ from ricordo.model.vocabulary import (
     ProposalState,
     Source,
     Status,
+    TokenKind,
     VectorState,
 )
 from ricordo.storage.sql import Json, Moment, Vector, Words
@@ -218,6 +219,42 @@ api_keys: Final = _table(
 )
 """API keys. ``id`` is the public part of a key; of the secret only the hash is stored. ``user_id``
 is the user a user's or agent's key acts for."""
+
+oauth_clients: Final = _table(
+    "oauth_clients",
+    *_key(Words, "id"),
+    *_required(Words, "name"),
+    *_required(Json, "redirect_uris"),
+    *_required(Moment, "created_at"),
+)
+"""Programs that registered to ask users for access; see ``access/grants.py``."""
+
+grants: Final = _table(
+    "grants",
+    *_key(Words, "id"),
+    *_required(Words, "user_id", "key_id", "client_id", "client_name"),
+    *_required(Json, "scopes"),
+    *_required(Words, "resource"),
+    *_required(Moment, "created_at", "expires_at"),
+    *_optional(Moment, "last_used_at"),
+    sa.Index("ix_grants_user", "user_id", "created_at"),
+    sa.Index("ix_grants_key", "key_id"),
+)
+"""What a user allowed a program, by signing in with the key ``key_id``. It ends with its key, and
+when none of its tokens is good any more."""
+
+grant_tokens: Final = _table(
+    "grant_tokens",
+    *_key(Words, "hash"),
+    *_required(Words, "user_id", "grant_id", "kind"),
+    *_required(Moment, "created_at", "expires_at"),
+    *_optional(Moment, "used_at"),
+    *_optional(Words, "redirect_uri", "challenge"),
+    _one_of("kind", TokenKind),
+    sa.Index("ix_grant_tokens_grant", "grant_id"),
+)
+"""Codes and tokens of grants, as hashes alone. Used ones stay until they expire, so that a second
+use is noticed."""
 
 ended_sessions: Final = _table("ended_sessions", *_key(Words, "id"), *_required(Moment, "until"))
 """Web sessions that were signed out, until their cookies expire."""

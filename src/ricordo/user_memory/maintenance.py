@@ -14,6 +14,7 @@ from ricordo.index.embedders import model_of
 from ricordo.index.rebuild import ModelCandidate
 from ricordo.memories import lifecycle, replacement
 from ricordo.memories.lifecycle import own_item
+from ricordo.model import checks
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import (
@@ -24,6 +25,7 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
+from ricordo.model.grant import Grant
 from ricordo.model.group import is_person
 from ricordo.model.item import Added, Item
 from ricordo.model.record import Page
@@ -41,6 +43,7 @@ from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, effective, test_embedder
 from ricordo.storage.activity import counters_of, daily_of, page_of_events
 from ricordo.storage.database import WriteTransaction, retried
+from ricordo.storage.grants import StoredGrants
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash
@@ -374,3 +377,12 @@ class MaintenanceOperations(UserOperations):
         opener, report = self.parts.open_file, progress or no_progress
         asked = None if consented else self.parts.formation
         return imports.import_file(self.database, opener, whole, path, format, report, asked)
+
+    @implements(describe.grants)
+    def grants(self) -> tuple[Grant, ...]:
+        return StoredGrants(self.database).of_user(self.scope.user_id)
+
+    @implements(describe.revoke_grant)
+    def revoke_grant(self, id: str) -> Grant:
+        check_speaks_for_user(self.scope)
+        return StoredGrants(self.database).revoke(self.scope.user_id, checks.reference("id", id))

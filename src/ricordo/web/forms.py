@@ -7,18 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final
-from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
-from starlette.requests import ClientDisconnect
 
-from ricordo.errors import InvalidInput, InvalidValue, PermissionMissing
-from ricordo.http.problems import RequestTooLarge
-from ricordo.limits import MAX_FORM_BYTES, MAX_FORM_FIELDS
+from ricordo.errors import InvalidValue, PermissionMissing
+from ricordo.http.form_body import urlencoded_fields
 from ricordo.web.page_request import Page, PageRequest
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
-_TYPE: Final = "application/x-www-form-urlencoded"
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _FORM_ID_BYTES: Final = 16
 _MAX_FORM_ID_CHARS: Final = 64  # ours are shorter
@@ -70,35 +66,13 @@ async def checked_fields(request: Request, page: PageRequest) -> Fields:
         FormExpired: the token is not the one of this session.
         InvalidInput: not a urlencoded form, or too large.
     """
-    fields = Fields(await _read_fields(request))
+    fields = Fields(await urlencoded_fields(request))
     shown = fields.get(TOKEN_FIELD, "")
     if not hmac.compare_digest(shown.encode("utf-8"), page.session.token.encode("utf-8")):
         raise FormExpired(
             "this page is too old, from before you signed in or chose another user: open it again"
         )
     return fields
-
-
-async def _read_fields(request: Request) -> list[tuple[str, str]]:
-    """The fields in order.
-
-    Only urlencoded forms: multipart ones could fill the disk, and none of our pages sends them.
-    Starlette's parser is slow on large bodies and would block the event loop.
-    """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
-        raise InvalidInput(f"send the form as {_TYPE}")
-    body = bytearray()
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_FORM_BYTES:
-                raise RequestTooLarge(f"the form is too large; allowed: {MAX_FORM_BYTES} bytes")
-    except ClientDisconnect:
-        raise InvalidInput("the request ended before its body did") from None
-    try:
-        return parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MAX_FORM_FIELDS)
-    except ValueError:
-        raise InvalidInput(f"the form has too many fields; allowed: {MAX_FORM_FIELDS}") from None
 
 
 async def _posted(request: Request, page: Page) -> Fields:

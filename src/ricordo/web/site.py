@@ -9,6 +9,7 @@ from ricordo.memory import Memory
 from ricordo.web import (
     activity,
     changes,
+    consent,
     conversations,
     graph,
     keys,
@@ -36,6 +37,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     proposals.router,
     settings.router,
     keys.router,
+    consent.router,
     login.missing_router,  # the last: it takes every address that is left
 )
 

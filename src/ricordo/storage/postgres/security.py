@@ -25,6 +25,8 @@ from ricordo.storage.tables import (
     api_keys,
     checked_pairs,
     events,
+    grant_tokens,
+    grants,
     group_members,
     groups,
     history,
@@ -96,6 +98,8 @@ SHARED_TABLES: Final = (
 """What members read and write in the space of their group. Conversations, states of programs and
 settings belong to users alone."""
 
+UNKNOWN_BEFORE: Final = (api_keys, grants, grant_tokens)
+"""Tables whose user is known only when the row is found."""
 _TABLES: Final = [table.name for table in OWNED_TABLES]
 # A role has the rights of every role it is a member of, at least after SET ROLE. Tables are
 # resolved by the search path.
@@ -223,7 +227,7 @@ def array_of(users: Iterable[str]) -> str:
 def policies() -> Iterator[RowPolicy]:
     """All policies; every table with users' rows has one."""
     for table in OWNED_TABLES:
-        if table is api_keys:  # the user is not known before the key is found
+        if table in UNKNOWN_BEFORE:
             yield RowPolicy(table.name, "ricordo_all", "ALL", ALL)
         elif table in (links, link_offers):  # both sides see one and can remove it
             for command in ("SELECT", "DELETE"):
