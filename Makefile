@@ -10,10 +10,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve try test test-all coverage census mutants fuzz check format bench bench-all screenshots docs audit lock clean
+.PHONY: help serve try test test-all coverage census mutants fuzz check format bench bench-all screenshots docs client-typescript audit lock clean
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 19
 
 serve: $(VENV)/.ready ## set up, and serve the memory of ~/.ricordo at http://127.0.0.1:8377
 	@$(BIN)/ricordo serve
@@ -67,6 +67,11 @@ screenshots: $(VENV)/.ready-dev ## retake docs/screenshots
 docs: $(VENV)/.ready-dev ## build the documentation as an offline site in site/
 	$(BIN)/zensical build --strict --clean
 
+client-typescript: $(VENV)/.ready-dev ## write what the TypeScript client derives from the service, and pack it
+	@sh scripts/services.sh node
+	$(BIN)/python scripts/typescript.py
+	cd clients/typescript && npm pack
+
 audit: $(VENV)/.ready-dev ## look for known faults of the pinned dependencies (needs the internet; 3: it could not look)
 	$(BIN)/python scripts/audit.py
 
@@ -74,7 +79,7 @@ lock: $(VENV)/.ready-dev ## choose new versions for requirements/*.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/lock.sh
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) .setup.lock .venv-peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist
+	rm -rf $(VENV) .setup.lock .venv-peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist clients/typescript/node_modules clients/typescript/dist
 
 $(VENV)/.ready: requirements/base.txt requirements/uv.txt pyproject.toml
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh base

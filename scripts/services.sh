@@ -1,12 +1,14 @@
 #!/bin/sh
 # The programs that the tests start for themselves, from the system's packages: the message brokers
 # Redis and RabbitMQ, PgBouncer, and Chromium, in which the web page is tested and its screenshots are
-# made; and from npm, into .cache/agents, the coding agents of requirements/agents.txt.
+# made; and from npm, into .cache/agents, the coding agents of requirements/agents.txt, and what the
+# TypeScript client is built and tested with.
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
 # named by RICORDO_TEST_BROWSER.
 #
 # sh scripts/services.sh browser    only Chromium, which is all that `make screenshots` needs
-# sh scripts/services.sh fast       Chromium and Redis, for `make test`
+# sh scripts/services.sh node       only Node, and what the TypeScript client needs
+# sh scripts/services.sh fast       Chromium, Redis and Node, for `make test`
 # sh scripts/services.sh all        RabbitMQ, PgBouncer and the coding agents, too, for `make test-all`
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
@@ -40,6 +42,20 @@ install_agents() {
     cp "$pinned" "$folder/installed"
 }
 
+# What the TypeScript client is built and tested with, of exactly the versions of its lock file.
+install_client() {
+    client=clients/typescript
+    cmp -s "$client/package-lock.json" "$client/node_modules/.installed" && return
+    echo "setup: installing packages into $client/node_modules" >&2
+    (cd "$client" && npm ci --ignore-scripts --loglevel error >&2)
+    cp "$client/package-lock.json" "$client/node_modules/.installed"
+}
+
+install_from_npm() {
+    case $kind in node | fast | all) install_client ;; esac
+    case $kind in all) install_agents ;; esac
+}
+
 missing=""
 kind=${1:-all}
 case $kind in fast | all) command -v redis-server >/dev/null || missing="$missing redis-server" ;; esac
@@ -47,13 +63,15 @@ case $kind in
 all)
     command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
     command -v pgbouncer >/dev/null || missing="$missing pgbouncer"
-    command -v npm >/dev/null || missing="$missing nodejs npm"
     ;;
 esac
+case $kind in
+node | fast | all) command -v npm >/dev/null || missing="$missing nodejs npm" ;;
+esac
 # Plain letters, and emoji in colour: memories have both, and a bare system has no font at all.
-has_browser || missing="$missing chromium fonts-liberation fonts-noto-color-emoji"
+[ "$kind" = node ] || has_browser || missing="$missing chromium fonts-liberation fonts-noto-color-emoji"
 if [ -z "$missing" ]; then
-    case $kind in all) install_agents ;; esac
+    install_from_npm
     exit 0
 fi
 
@@ -102,4 +120,4 @@ if command -v systemctl >/dev/null && [ -d /run/systemd/system ]; then
         systemctl disable --now "$service" >/dev/null 2>&1 || true
     done
 fi
-case $kind in all) install_agents ;; esac
+install_from_npm

@@ -19,6 +19,12 @@ HELD = {
     "tests/newcomer/test_first_five_minutes.py::test_the_first_five_minutes": [
         ("README.md", "make serve")
     ],
+    "tests/clients/test_typescript.py::test_the_programs_of_the_page_run": [
+        ("docs/howto/typescript.md", "import ")
+    ],
+    "tests/clients/test_typescript.py::test_the_tarball_has_what_it_needs_and_nothing_else": [
+        ("docs/howto/typescript.md", "npm install ricordo")
+    ],
     "tests/docs/test_held_blocks.py::test_pip": [
         ("docs/quickstart.md", "pip install ricordo"),
         ("docs/howto/postgres.md", "pip install"),
@@ -102,7 +108,7 @@ SHOWN = {
 ENTRIES = [*(entry for entries in HELD.values() for entry in entries), *SHOWN]
 GENERATED = (DOCS / "reference", DOCS / "report")
 DIAGRAM = "mermaid"
-LANGUAGES = {*RUN, DIAGRAM, "sh", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "text"}
+LANGUAGES = {*RUN, DIAGRAM, "sh", "ts", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "text"}
 BLOCKS = [
     (name_of(page), block)
     for page in pages()

@@ -46,12 +46,19 @@ CLAIMS = {
     "Projects": ["projects.bound", "projects.same", "projects.formed", "page.projects"],
     "Agents": ["recall.query", "access.categories"],
     "Service": [
-        *("http.complete", "access.keys", "observability.metrics", "observability.no-content"),
+        *(
+            "clients.typescript",
+            "http.complete",
+            "access.keys",
+            "observability.metrics",
+            "observability.no-content",
+        ),
         *("observability.traces", "deploy.servers"),
     ],
     "Tools": [
         *("tools.sets", "tools.schemas", "mcp.stdio", "integrations.langchain"),
         *("integrations.langgraph-tools", "integrations.openai-agents", "integrations.pydantic-ai"),
+        "clients.ai-sdk",
     ],
     "Web page": ["page.memories", "page.narrow", "page.no_script", "page.csp"],
     "Vectors": ["embeddings.local", "embeddings.remote"],

@@ -36,7 +36,7 @@ _IN_QUERY: Final = ("GET", "DELETE")
 _PATH_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Responses of these are not kept: requests can be repeated anyway, nothing of an erased user may
 # be stored, and no secret.
-_SEARCHES: Final = frozenset({"search", "search_turns", "query", "context"})
+SEARCHES: Final = frozenset({"search", "search_turns", "query", "context"})
 _NOT_IDEMPOTENT: Final = ("Administration", "Administration: keys")
 _PROPOSED: Final = "Nobody asked for it, and it is sensitive or a wish: it waits for consent."
 _KNOWN: Final = "It was there already, or was updated."
@@ -97,7 +97,7 @@ def _add(
 
         if route.is_lengthy:
             return await LENGTHY.run(work)
-        if operation.name in _SEARCHES:
+        if operation.name in SEARCHES:
             with under_way.get().counting():  # also while it waits for a thread
                 return await SEARCHING.run(work)
         return await run_in_threadpool(work)
