@@ -507,6 +507,12 @@ class ServiceSettings(BaseModel):
         description="Whether the proxy also adds SOUL.md and RULES.md to every user's requests."
         " Default: no, the application says who the assistant is.",
     )
+    proxy_recognise_prompts: bool = Field(
+        default=True,
+        description="Whether the proxy recognises what chat applications write themselves: requests"
+        " for titles, tags and the like pass without memory, and of a template with documents only"
+        " the user's own words are recorded.",
+    )
     mcp_tools: str = Field(
         default="standard",
         description="Sets of tools that MCP offers where neither the address of /mcp nor an option"

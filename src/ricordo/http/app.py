@@ -59,6 +59,7 @@ _EXPOSED_HEADERS: Final = (
     "Idempotent-Replayed",
     "X-Ricordo-Recorded",
     "WWW-Authenticate",
+    "X-Ricordo-Task",
 )
 
 

@@ -18,6 +18,7 @@ from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.request import tool_names
 from ricordo.proxy.anthropic import ANTHROPIC
+from ricordo.proxy.app_prompts import is_task, own_words
 from ricordo.proxy.memory import ChatExchange, ChatRecall, FaultLog, Recalled, remember
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.stream import (
@@ -37,6 +38,7 @@ from ricordo.proxy.upstream import (
 )
 from ricordo.proxy.wire import (
     NO_MESSAGE,
+    USER,
     ChatMessage,
     JsonObject,
     Wire,
@@ -57,6 +59,9 @@ _log = logging.getLogger(__name__)
 THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
 RECORDED_HEADER: Final = "x-ricordo-recorded"
 """Of an answer: whether what the user said is stored for good."""
+TASK_HEADER: Final = "x-ricordo-task"
+"""Of a request: whether it is a task of the application, which memory has no part in. Of an answer:
+that it was."""
 _PLAIN: Final = "identity"
 _EVENTS: Final = "text/event-stream"
 _READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
@@ -126,16 +131,20 @@ def _log_errors(work: Callable[[], None]) -> bool:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request body, and its JSON object; None where it is not one."""
+    """A request body, and its JSON object; None where it is not one.
+
+    With ``recognises`` prompts of applications are told from what the user says.
+    """
 
     wire: Wire
     body: bytes
     read: JsonObject | None
+    recognises: bool = True
 
     @classmethod
-    def parse(cls, wire: Wire, body: bytes) -> "ChatRequest":
+    def parse(cls, wire: Wire, body: bytes, *, recognises: bool = True) -> "ChatRequest":
         """Parse a body. Its content is not validated: that is up to the upstream."""
-        return cls(wire, body, JsonObject.read(body))
+        return cls(wire, body, JsonObject.read(body), recognises)
 
     @property
     def user(self) -> str | None:
@@ -143,7 +152,22 @@ class ChatRequest:
 
     @cached_property
     def messages(self) -> Sequence[ChatMessage]:
-        """The messages without system prompts."""
+        """The messages without system prompts, and without templates around the user's words."""
+        if not self.recognises:
+            return self._written
+        said = (
+            replace(one, text=own_words(one.text)) if one.role == USER else one
+            for one in self._written
+        )
+        return tuple(one for one in said if one.has_content)
+
+    @cached_property
+    def is_task(self) -> bool:
+        """Whether it looks like a task of the application."""
+        return self.recognises and self.read is not None and is_task(self.read, self._written)
+
+    @cached_property
+    def _written(self) -> Sequence[ChatMessage]:
         return () if self.read is None else tuple(self.wire.messages_in(self.read))
 
     @property
@@ -167,6 +191,20 @@ def user_in_body(named: str | None) -> str | None:
         return checks.user_id(named) if named else None
     except InvalidValue:
         return None
+
+
+def task_named(headers: Mapping[str, str]) -> bool | None:
+    """What the header says of the request being a task; None where it says nothing.
+
+    Raises:
+        InvalidValue: it says something else.
+    """
+    said = {value.strip().lower() for name, value in headers.items() if name.lower() == TASK_HEADER}
+    if not said:
+        return None
+    if said not in ({"true"}, {"false"}):
+        raise InvalidValue("X-Ricordo-Task", "expected true or false")
+    return said == {"true"}
 
 
 def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
@@ -228,6 +266,7 @@ class _Chat:
     memory: UserMemory
     thread: str | None
     request: ChatRequest
+    is_task: bool
     recalled: Recalled = field(default_factory=Recalled)
     asked: "Future[bool] | None" = None
     """The writing of the messages, which an answer that is streamed begins with."""
@@ -262,6 +301,7 @@ class ChatProxy:
             settings.async_threads, thread_name_prefix="ricordo-proxy"
         )
         self._background = BackgroundWrites()
+        self._recognises = settings.proxy_recognise_prompts
         self._upstreams = upstreams_of(settings, watch or CallWatch())
         self._open: set[AnswerStream] = set()
 
@@ -269,7 +309,10 @@ class ChatProxy:
         return wire.name in self._upstreams
 
     async def read(self, wire: Wire, body: bytes) -> ChatRequest:
-        return await self._parse(body, partial(ChatRequest.parse, wire, body))
+        recognises = self._recognises
+        return await self._parse(
+            body, partial(ChatRequest.parse, wire, body, recognises=recognises)
+        )
 
     async def answer(
         self, request: ChatRequest, *, query: str, headers: Mapping[str, str], caller: ProxyCaller
@@ -279,14 +322,19 @@ class ChatProxy:
         if upstream is None:
             return _no_upstream(request.wire)
         try:
-            chat = self._chat(request, headers, caller)
+            chat = await self._parse(request.body, partial(self._chat, request, headers, caller))
         except InvalidValue as error:
             return error_answer(request.wire, 400, str(error), "invalid_value")
+        is_task = chat is not None and chat.is_task
+        chat = None if is_task else chat
         body = request.body if chat is None else await self._with_memories(chat)
         call_upstream = upstream.chat(
             body, query, headers, pass_credentials=caller.pass_credentials
         )
-        return await self._call(upstream, call_upstream, chat)
+        answer = await self._call(upstream, call_upstream, chat)
+        if is_task:
+            answer = replace(answer, headers={**answer.headers, TASK_HEADER: "true"})
+        return answer
 
     async def models(
         self, *, query: str, headers: Mapping[str, str], pass_credentials: bool
@@ -322,8 +370,9 @@ class ChatProxy:
         """A chat with memory; None for an unknown user or an unreadable body.
 
         Raises:
-            InvalidValue: the name of the user, the agent or the thread is not allowed.
+            InvalidValue: a header, or the name of the user, agent or thread, is not allowed.
         """
+        named = task_named(headers)
         if caller.user is None or request.read is None:
             return None
         scope: dict[str, Any] = {"agent": caller.agent, "project": caller.project}
@@ -333,7 +382,8 @@ class ChatProxy:
         if caller.is_agent:
             memory = UserMemory(memory.parts, replace(memory.scope, is_agent=True))
         thread = thread_of(headers, first_of_user(request.messages))
-        return _Chat(request.wire, memory, thread, request)
+        is_task = request.is_task if named is None else named
+        return _Chat(request.wire, memory, thread, request, is_task)
 
     async def _with_memories(self, chat: _Chat) -> bytes:
         """The body with recalled memories; unchanged where recall takes too long."""
