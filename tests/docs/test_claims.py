@@ -59,6 +59,7 @@ CLAIMS = {
         *("tools.sets", "tools.schemas", "mcp.stdio", "integrations.langchain"),
         *("integrations.langgraph-tools", "integrations.openai-agents", "integrations.pydantic-ai"),
         "clients.ai-sdk",
+        "integrations.frameworks",
     ],
     "Web page": ["page.memories", "page.narrow", "page.no_script", "page.csp"],
     "Vectors": ["embeddings.local", "embeddings.remote"],

@@ -12,6 +12,7 @@ import pytest
 @pytest.mark.requirement("integrations.langgraph-tools")
 @pytest.mark.requirement("integrations.openai-agents")
 @pytest.mark.requirement("integrations.pydantic-ai")
+@pytest.mark.requirement("integrations.frameworks")
 @pytest.mark.parametrize(
     ("adapter", "package", "extra"),
     [
@@ -21,6 +22,11 @@ import pytest
         ("langgraph", "langgraph.prebuilt", "langgraph"),
         ("openai_agents", "agents", "openai-agents"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("agent_framework", "agent_framework", "agent-framework"),
+        ("autogen", "autogen_core", "autogen"),
+        ("google_adk", "google.adk.events.event", "google-adk"),
+        ("haystack", "haystack", "haystack"),
+        ("llama_index", "llama_index.core.base.llms.types", "llama-index"),
     ],
 )
 def test_the_error_names_the_extra(

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 import ricordo
 from tests.support.building import ROOT, Distribution
+from tests.support.frameworks import APART
 
 SOURCE = ROOT / "src"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -115,21 +116,23 @@ def test_an_extra_brings_what_the_tests_run_with() -> None:
     for extra, line in ((extra, line) for extra, lines in extras.items() for line in lines):
         wanted = Requirement(line)
         if wanted.name == "ricordo":
-            everything = set(extras) - {"all", "dev"}
+            everything = set(extras) - {"all", "dev", *APART}
             assert wanted.extras == (everything if extra == "all" else {"all"})
+        elif extra in APART:
+            assert wanted in _listed("frameworks")
         elif wanted.marker is None or wanted.marker.evaluate():
             assert wanted.specifier.contains(version(wanted.name), prereleases=True), line
+
+
+def _listed(name: str) -> set[Requirement]:
+    lines = (ROOT / "requirements" / f"{name}.in").read_text("utf-8").splitlines()
+    return {Requirement(line) for line in lines if line and not line.startswith("#")}
 
 
 @pytest.mark.requirement("packaging.extras")
 def test_what_is_pinned_is_what_is_asked_for() -> None:
     """requirements/*.in, from which versions are chosen, ask for what the package does."""
-    listed = {
-        Requirement(line)
-        for name in ("base", "dev")
-        for line in (ROOT / "requirements" / f"{name}.in").read_text("utf-8").splitlines()
-        if line and not line.startswith("#")
-    }
+    listed = _listed("base") | _listed("dev") | _listed("frameworks")
     building = {Requirement("editables"), Requirement("hatchling>=1.26")}
     asked = {Requirement(line) for line in PROJECT["dependencies"]} | {
         Requirement(line) for lines in PROJECT["optional-dependencies"].values() for line in lines

@@ -56,6 +56,17 @@ def _one_user(or_function: bool) -> str:
     return f"the memory of one user, memory.user('ana'){function}"
 
 
+def one_user_or_store(given: object) -> UserMemory | Memory:
+    """One user's memory, or a store of all.
+
+    Raises:
+        InvalidValue: it is anything else.
+    """
+    if isinstance(given, UserMemory | Memory):
+        return given
+    raise _wrong("who", f"{_one_user(False)} or a whole store", _OPEN, given)
+
+
 def whole_store(given: object) -> Memory:
     """A store of all users, for an adapter that is called in threads.
 
