@@ -256,6 +256,7 @@ class Method:
             "paged": "cursor" in self.others,
             "tagged": self.is_tagged,
             "answers": self.route.answers,
+            "lengthy": self.route.is_lengthy,
             "once": self.route.method != "GET" and not self.reads,
         }
         parts = [

@@ -23,6 +23,8 @@ export interface MemoryOptions {
   threshold?: Context["threshold"];
   /** Whether what is said is recorded. Default: yes, which needs a thread. */
   record?: boolean;
+  /** How long memory may take before an answer, and to record it. Default: 5,000. */
+  timeoutMs?: number;
   /** Told when memory fails: the chat goes on without it. Default: `console.warn`. */
   onError?: (error: unknown) => void;
 }
@@ -36,6 +38,7 @@ interface Asked {
   recalled: number[];
 }
 
+const PATIENCE_MS = 5000;
 const LONGEST_QUESTION = 4000;
 const LONGEST_TEXT = 1_000_000;
 
@@ -82,6 +85,7 @@ export function ricordoMemory(
     budgetTokens,
     threshold,
     record = true,
+    timeoutMs = PATIENCE_MS,
     onError = (error) => console.warn("ricordo: a chat goes on without memory:", error),
   } = options;
   const calls = new WeakMap<Params, Asked>();
@@ -90,7 +94,9 @@ export function ricordoMemory(
   async function recall(asked: Asked, key: string, params: Params): Promise<string> {
     const isLaterStep = params.prompt.at(-1)?.role === "tool";
     if (!isLaterStep || latest?.key !== key) {
-      const context = await asked.memory.context(excerpt(asked.question), {
+      const { abortSignal: signal } = params;
+      const hasty = asked.memory.with({ maxRetries: 0, ...(signal && { signal }) });
+      const context = await hasty.context(excerpt(asked.question), {
         thread: asked.thread,
         modes,
         budget_tokens: budgetTokens,
@@ -139,9 +145,8 @@ export function ricordoMemory(
       const question = textOf(said[at]).trim();
       if (!question) return kept;
       const id = await digest([at, textOf(said[at - 1]), question]);
-      const own = user === undefined ? memory : memory.with({ user });
-      const mine = params.abortSignal ? own.with({ signal: params.abortSignal }) : own;
-      const asked: Asked = { memory: mine, thread, question, id, recalled: [] };
+      const own = memory.with({ ...(user === undefined ? {} : { user }), timeoutMs, maxRetries: 1 });
+      const asked: Asked = { memory: own, thread, question, id, recalled: [] };
       try {
         const system = await recall(asked, JSON.stringify([user, thread, id]), params);
         if (system) kept.prompt = withSystem(params.prompt, system);
@@ -149,7 +154,6 @@ export function ricordoMemory(
         params.abortSignal?.throwIfAborted();
         onError(error);
       }
-      asked.memory = own; // what was said is recorded, also where the call was ended
       calls.set(kept, asked);
       return kept;
     },

@@ -73,7 +73,7 @@ export class Ricordo {
   /** Everything of the user's as JSON Lines, which `importFile` takes back; the last line says how
    * many came before it. */
   async *exportLines(): AsyncGenerator<string, void, undefined> {
-    const sent = { method: "GET", path: "/v1/export", streams: true };
+    const sent = { method: "GET", path: "/v1/export", streams: true, lengthy: true };
     const { response } = await send(this.#options, sent);
     if (response.body === null) throw new RicordoError("the answer has no body");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -103,7 +103,8 @@ export class Ricordo {
   ): Promise<Answer<"import_user">> {
     const path = `/v1/import${query(more)}`;
     const headers = { "Content-Type": "application/octet-stream" };
-    const { text } = await send(this.#options, { method: "POST", path, headers, body: file });
+    const sent = { method: "POST", path, headers, body: file, lengthy: true };
+    const { text } = await send(this.#options, sent);
     return JSON.parse(text) as Answer<"import_user">;
   }
 

@@ -16,7 +16,7 @@ export interface Options {
   group?: string;
   /** The project that requests are kept to. */
   project?: string;
-  /** How long one attempt may take. Default: 60,000. */
+  /** How long one attempt may take. Default: 60,000, and 300,000 for what is lengthy. */
   timeoutMs?: number;
   /** How often a request that may work later is sent again. Default: 2. */
   maxRetries?: number;
@@ -35,12 +35,14 @@ export interface Sent {
   body?: BodyInit;
   /** The answer is read by whoever asked for it, and may take its time. */
   streams?: boolean;
+  lengthy?: boolean;
 }
 
 type Arguments = Record<string, unknown>;
 
 const BASE = "http://127.0.0.1:8377";
 const TIMEOUT_MS = 60_000;
+const LENGTHY_MS = 300_000; // no fetch of Node waits longer
 const RETRIES = 2;
 const PAUSE_MS = 250;
 const LONGEST_PAUSE_S = 30;
@@ -82,7 +84,7 @@ export async function call(options: Options, one: Operation, given: Arguments): 
   }
   const body = one.body === undefined ? undefined : take(one.body);
   let path = one.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, take(name)));
-  const sent: Sent = { method: one.method, path, headers };
+  const sent: Sent = { method: one.method, path, headers, lengthy: one.lengthy === true };
   if (one.method === "GET" || one.method === "DELETE") {
     sent.path += query(left);
   } else if (one.body !== undefined || Object.keys(left).length > 0) {
@@ -142,7 +144,7 @@ export async function send(
 }
 
 async function once(options: Options, sent: Sent): Promise<{ response: Response; text: string }> {
-  const { signal, timeoutMs = TIMEOUT_MS } = options;
+  const { signal, timeoutMs = sent.lengthy ? LENGTHY_MS : TIMEOUT_MS } = options;
   signal?.throwIfAborted();
   const late = new AbortController();
   const timer = setTimeout(

@@ -17,6 +17,8 @@ export interface Operation {
   tagged?: boolean;
   /** The field that is the answer. */
   answers?: string;
+  /** It may take minutes. */
+  lengthy?: boolean;
   /** It changes something, and must not do so twice. */
   once?: boolean;
 }

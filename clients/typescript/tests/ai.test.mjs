@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
 
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -156,6 +158,15 @@ test("a chat goes on where memory fails, and where the model does what was said 
   const [deaf] = remembering(nowhere, [text("Hello.")], { thread: "t", onError });
   assert.equal((await generateText({ model: deaf, prompt: "Hello?" })).text, "Hello.");
   assert.deepEqual(problems, ["ConnectionFailed", "ConnectionFailed"]);
+
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const slow = ana.with({ url: `http://127.0.0.1:${silent.address().port}` });
+  const [patient] = remembering(slow, [text("Hello.")], { thread: "t", onError, timeoutMs: 20 });
+  assert.equal((await generateText({ model: patient, prompt: "Hello?" })).text, "Hello.");
+  assert.deepEqual(problems.slice(2), ["TimedOut", "TimedOut"]);
+  silent.closeAllConnections();
+  silent.close();
 
   const [broken] = remembering(ana, [new Error("no model")], { thread: "t", onError });
   await assert.rejects(generateText({ model: broken, prompt: "I moved to Lisbon.", maxRetries: 0 }), /no model/);
