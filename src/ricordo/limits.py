@@ -283,6 +283,8 @@ MAX_KEPT_ANSWER_BYTES: Final = 1024 * 1024  # of one request
 MAX_RATE_BUCKETS: Final = 10_000  # callers that are counted at once
 MAX_LENGTHY_REQUESTS: Final = 32  # that ask a model or read a whole file, at once
 EXPORT_STALL_SECONDS: Final = 60  # how long a client may take nothing of an export
+MAX_MCP_SUBSCRIPTIONS: Final = 100  # resources that one client listens to over MCP
+MAX_MCP_STREAMS: Final = 200  # clients that listen over HTTP, of one process
 MAX_MCP_TEXT_BYTES: Final = 256 * 1024  # of MEMORY.md or the change feed over MCP, in one answer
 
 # -- the chat proxy ------------------------------------------------------------------------

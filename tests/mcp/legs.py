@@ -52,7 +52,7 @@ def in_process(
 
 @contextlib.asynccontextmanager
 async def over_streams(
-    *arguments: str, log: Path, mode: str = "auto", **environment: str
+    *arguments: str, log: Path, mode: str = "auto", heard: Any = None, **environment: str
 ) -> AsyncIterator[Client]:
     """A client of the real command, whose standard error goes to a file."""
     handed_on = {
@@ -65,7 +65,10 @@ async def over_streams(
     )
     with log.open("a") as errors:
         transport = stdio_client(parameters, errlog=errors)
-        async with Client(transport, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS) as client:
+        told = {} if heard is None else {"message_handler": heard}
+        async with Client(
+            transport, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS, **told
+        ) as client:
             yield client
 
 

@@ -45,8 +45,16 @@ def _snake(name: str) -> str:
 class Client:
     """A client of a server in this process, or of a transport. There is the handshake alone."""
 
-    def __init__(self, place: Any, *, mode: str = "auto", read_timeout_seconds: float = 60) -> None:
+    def __init__(
+        self,
+        place: Any,
+        *,
+        mode: str = "auto",
+        read_timeout_seconds: float = 60,
+        message_handler: Any = None,
+    ) -> None:
         self._place = place
+        self._handler = message_handler
         self._patience = timedelta(seconds=read_timeout_seconds)
         self._stack = contextlib.AsyncExitStack()
 
@@ -54,9 +62,12 @@ class Client:
         is_server = hasattr(self._place, "request_handlers")
         transport = _in_process(self._place) if is_server else self._place
         read, write, *_ = await self._stack.enter_async_context(transport)
-        session: Any = ClientSession(read, write, read_timeout_seconds=self._patience)  # type: ignore[arg-type]
+        session: Any = ClientSession(
+            read, write, read_timeout_seconds=self._patience, message_handler=self._handler
+        )  # type: ignore[arg-type]
         self.session: Any = await self._stack.enter_async_context(session)
-        self.instructions = (await self.session.initialize()).instructions
+        said = await self.session.initialize()
+        self.instructions, self.server_capabilities = said.instructions, second(said.capabilities)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -75,6 +86,12 @@ class Client:
                 cancelled = types_1.CancelledNotification(params=note)
                 await self.session.send_notification(types_1.ClientNotification(cancelled))
             raise
+
+    async def subscribe_resource(self, uri: str) -> Any:
+        return await _asked(self.session.subscribe_resource(uri))
+
+    async def unsubscribe_resource(self, uri: str) -> Any:
+        return await _asked(self.session.unsubscribe_resource(uri))
 
     async def read_resource(self, uri: str) -> Any:
         return await _asked(self.session.read_resource(uri))

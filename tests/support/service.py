@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx2
 
@@ -17,8 +17,15 @@ TIMEOUT_SECONDS = 60.0
 class Service:
     """A running service, and clients for whoever calls it."""
 
-    def __init__(self, url: str, memory: Memory, clients: contextlib.ExitStack) -> None:
+    def __init__(
+        self,
+        url: str,
+        memory: Memory,
+        clients: contextlib.ExitStack,
+        stop: Callable[[], None],
+    ) -> None:
         self.url = url
+        self.stop = stop
         self.memory = memory
         self._clients = clients
 
@@ -53,7 +60,7 @@ def running(memory: Memory) -> Iterator[Service]:
     try:
         assert listening.wait(TIMEOUT_SECONDS)
         with contextlib.ExitStack() as clients:
-            yield Service(addresses[0], memory, clients)
+            yield Service(addresses[0], memory, clients, server.stop)
     finally:
         server.stop()
         thread.join()

@@ -34,6 +34,8 @@ _PREFIX_OF: Final = {
     TokenKind.REFRESH: "rr_",
 }
 _TOKEN_BYTES: Final = 32
+_CLIENT_PREFIX: Final = "rp_"
+_CLIENT_ID: Final = re.compile(rf"{_CLIENT_PREFIX}[a-z2-7]{{1,50}}")
 _MAX_TOKEN_CHARS: Final = 100  # ours are shorter
 _LIFE: Final = {
     TokenKind.CODE: timedelta(seconds=limits.OAUTH_CODE_SECONDS),
@@ -102,12 +104,12 @@ class Grants:
             OAuthRefusal: what it says of itself is not allowed.
             Conflict: there are too many.
         """
-        client = described_client(f"rp_{new_id()}", name, redirect_uris, self._clock())
+        client = described_client(f"{_CLIENT_PREFIX}{new_id()}", name, redirect_uris, self._clock())
         self._rows.add_client(client)
         return client
 
     def client(self, client_id: str) -> Client | None:
-        return self._rows.client(client_id)
+        return self._rows.client(client_id) if _CLIENT_ID.fullmatch(client_id) else None
 
     def allow(
         self,

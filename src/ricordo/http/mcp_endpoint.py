@@ -5,13 +5,15 @@ there is none, as in the protocol itself since 2026-07-28: every request is auth
 
 Progress comes in the response stream of the call. A call is cancelled by closing that response; the
 cancel notification of older clients has no effect, and the call ends by itself. ``GET`` streams are
-not supported: this server sends no messages of its own.
+not supported: what this server has to tell, it tells in the stream of a ``subscriptions/listen``
+request, which older versions of the protocol do not have.
 """
 
 import contextlib
 import importlib.util
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +30,7 @@ from ricordo.http.auth import Caller, Gate, user_memory_of
 from ricordo.http.form_body import limited_body
 from ricordo.http.oauth import RESOURCE_PATH, Authorisation
 from ricordo.http.problems import ScopeMissing, problem
-from ricordo.limits import MAX_REQUEST_BYTES
+from ricordo.limits import MAX_MCP_STREAMS, MAX_REQUEST_BYTES
 from ricordo.mcp.session import Binding, RequestContext, Threads, default_sets
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import AccessScope
@@ -36,6 +38,8 @@ from ricordo.tools.sets import named_sets
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from ricordo.mcp.subscriptions import Streams
 
 SETS_PARAMETER: Final = "tools"
 
@@ -55,6 +59,7 @@ class McpEndpoint:
         self._tasks: TaskGroup | None = None
         self._starting = anyio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
+        self._streams: Streams | None = None
 
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -67,6 +72,11 @@ class McpEndpoint:
                 self._tasks = self._manager = None
                 tasks.cancel_scope.cancel()
 
+    def end_streams(self) -> None:
+        """Tell clients who listen for changes that this is the end, before the service stops."""
+        if self._streams is not None:
+            self._streams.end()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request.
 
@@ -76,11 +86,12 @@ class McpEndpoint:
             HTTPException: the method is not POST.
         """
         request = Request(scope, receive)
-        caller, scopes = await self._caller_of(request)
+        caller, scopes, check = await self._caller_of(request)
         user = user_memory_of(self._memory, caller)
         if request.method != "POST":
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "POST"})
-        binding = Binding(user, self._sets_of(request), AccessScope.WRITE not in scopes)
+        reads_only = AccessScope.WRITE not in scopes
+        binding = Binding(user, self._sets_of(request), reads_only, check)
         request.state.mcp = binding
         if binding.reads_only:
             receive = await self._only_reading(request, binding)
@@ -92,8 +103,11 @@ class McpEndpoint:
         manager = await self._running_manager()
         await manager.handle_request(scope, receive, send)
 
-    async def _caller_of(self, request: Request) -> tuple[Caller, Collection[AccessScope]]:
-        """Who asks, by a program's token or a key, and what for; keys are good for everything."""
+    async def _caller_of(
+        self, request: Request
+    ) -> tuple[Caller, Collection[AccessScope], Callable[[], object]]:
+        """Who asks, by a program's token or a key, what for, and what raises once they may not any
+        more; keys are good for everything."""
         if self._oauth is not None:
             request.state.challenge = self._oauth.challenge()
             found = await self._oauth.caller_of(self._gate, request)
@@ -101,7 +115,10 @@ class McpEndpoint:
                 if not found[1]:
                     self._refuse(request)
                 return found
-        return await self._gate.caller_of(request), tuple(AccessScope)
+        caller = await self._gate.caller_of(request)
+        secret = self._gate.secret_in(request.headers)
+        check = partial(self._memory.authenticate, secret) if caller.key else lambda: None
+        return caller, tuple(AccessScope), check
 
     async def _only_reading(self, request: Request, binding: Binding) -> Receive:
         """The body again, once it is known to call nothing that writes."""
@@ -155,8 +172,11 @@ class McpEndpoint:
     def _new_manager(self, threads: Threads) -> "StreamableHTTPSessionManager":
         from ricordo.mcp.library import http_manager
         from ricordo.mcp.server import server_for
+        from ricordo.mcp.subscriptions import Streams
 
-        return http_manager(server_for(_binding, threads=threads), MAX_REQUEST_BYTES)
+        self._streams = Streams(MAX_MCP_STREAMS)
+        server = server_for(_binding, threads=threads, streams=self._streams)
+        return http_manager(server, MAX_REQUEST_BYTES)
 
     def _sets_of(self, request: Request) -> tuple[str, ...]:
         """The tool sets that the URL asks for, else the configured ones."""

@@ -7,7 +7,8 @@ takes keys.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -82,8 +83,9 @@ class Authorisation:
 
     async def caller_of(
         self, gate: Gate, request: Request
-    ) -> tuple[Caller, Collection[AccessScope]] | None:
-        """The caller of a token and what it is good for; None where the request brings none.
+    ) -> tuple[Caller, Collection[AccessScope], Callable[[], object]] | None:
+        """The caller of a token, what it is good for, and what looks at it again; None where the
+        request brings none.
 
         Raises:
             NotAuthenticated: the token is not good.
@@ -97,7 +99,8 @@ class Authorisation:
             if self.issuer is not None:
                 user, scopes = await run_in_threadpool(self.issuer.verify, token)
                 gate.limiter.count(f"subject {user}")
-                return gate.of_token(request.headers, user, None), scopes
+                caller = gate.of_token(request.headers, user, None)
+                return caller, scopes, partial(self.issuer.verify, token)
             grant, key = await run_in_threadpool(self.grants.authenticate, token)
         except NotAuthenticated:
             request.state.challenge = self.challenge("invalid_token")
@@ -105,7 +108,8 @@ class Authorisation:
             raise
         note_key(key.id)
         gate.limiter.count(f"grant {grant.id}")
-        return gate.of_token(request.headers, grant.user_id, key), grant.scopes
+        caller = gate.of_token(request.headers, grant.user_id, key)
+        return caller, grant.scopes, partial(self.grants.authenticate, token)
 
     def _is_token(self, secret: str) -> bool:
         if self.issuer is None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, cast
 
 import uvicorn
-from starlette.types import ASGIApp
+from fastapi import FastAPI
 
 from ricordo.errors import InvalidValue
 from ricordo.http.addresses import is_loopback, is_within, networks, url_of
@@ -77,7 +77,7 @@ class RunningService:
 def serving(
     memory: Memory,
     on_listening: Callable[[str], None],
-    make_app: Callable[[Memory], ASGIApp] = create_app,
+    make_app: Callable[[Memory], FastAPI] = create_app,
     listener: socket.socket | None = None,
 ) -> RunningService:
     """The service over an open store, at the configured address.
@@ -95,8 +95,9 @@ def serving(
     connections = Connections(room, lambda place: is_loopback(place) or is_within(place, proxies))
     if listener is None:
         listener = listener_for(settings, room.waiting)
+    app = make_app(memory)
     config = uvicorn.Config(
-        make_app(memory),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -108,7 +109,9 @@ def serving(
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
     )
     address = address_of(settings, listener)
-    return RunningService(_Server(config, lambda: on_listening(address)), listener)
+    return RunningService(
+        _Server(config, lambda: on_listening(address), app.state.mcp.end_streams), listener
+    )
 
 
 def address_of(settings: Settings, listener: socket.socket) -> str:
@@ -139,9 +142,19 @@ def listener_for(settings: Settings, waiting: int) -> socket.socket:
 class _Server(uvicorn.Server):
     """Reports when it listens, and returns after a signal."""
 
-    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_listening: Callable[[], None],
+        on_stopping: Callable[[], None],
+    ) -> None:
         super().__init__(config)
         self._on_listening = on_listening
+        self._on_stopping = on_stopping
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stopping()  # streams that would otherwise go on until the time is up
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -20,7 +20,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared import exceptions
 
-from ricordo.mcp.session import RequestContext, Threads
+from ricordo.mcp.session import RequestContext
+from ricordo.mcp.subscriptions import Lifetime
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ ProtocolError: Final[type[Exception]] = getattr(
 Handler: TypeAlias = Callable[[RequestContext, Any], Awaitable[dict[str, Any]]]
 """From the context and the parameters of a request to its result, by the protocol's names."""
 
-Lifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Threads]]
+Listen: TypeAlias = Callable[..., AbstractAsyncContextManager[list[str]]]
+"""Tells of changes in the block; see ``server.py``."""
+
+Lifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Lifetime]]
 
 _TITLE: Final = "ricordo"
 _DESCRIPTION: Final = "Long-term memory for AI assistants and agents."
@@ -50,12 +54,18 @@ def protocol_error(code: int, message: str, data: object = None) -> Exception:
 
 
 def new_server(
-    handlers: Mapping[str, Handler], instructions: str, lifespan: Lifespan
-) -> Server[Threads]:
-    """A server with a handler for each kind of request, such as ``ListTools``."""
+    handlers: Mapping[str, Handler], instructions: str, lifespan: Lifespan, listen: Listen
+) -> Server[Lifetime]:
+    """A server with a handler for each kind of request, such as ``ListTools``; of ``Subscribe``
+    and ``Unsubscribe`` only where connections are kept."""
     if IS_VERSION_1:
         return _version_1(handlers, instructions, lifespan)
-    server: Server[Threads] = Server(
+    kept: dict[str, Any] = {
+        f"on_{kind.lower()}_resource": _answer(kind, handlers)
+        for kind in ("Subscribe", "Unsubscribe")
+        if kind in handlers
+    }
+    server: Server[Lifetime] = Server(
         _TITLE,
         version=__version__,
         title=_TITLE,
@@ -71,6 +81,8 @@ def new_server(
         on_read_resource=_answer("ReadResource", handlers),
         on_list_prompts=_answer("ListPrompts", handlers),
         on_get_prompt=_answer("GetPrompt", handlers),
+        on_subscriptions_listen=_listening(listen),
+        **kept,
     )
     # The library's own spans contain error messages. See observability/ for ours.
     server.middleware.clear()
@@ -78,29 +90,77 @@ def new_server(
 
 
 def _answer(kind: str, handlers: Mapping[str, Handler]) -> Callable[[Any, Any], Awaitable[Any]]:
-    result = getattr(mcp.types, f"{kind}Result")
+    result = getattr(mcp.types, f"{kind}Result", mcp.types.EmptyResult)
 
     async def answer(context: Any, params: Any) -> Any:
-        asked = RequestContext(
-            context.lifespan_context, context.request, context.session.report_progress
-        )
-        return result.model_validate(await handlers[kind](asked, params))
+        return result.model_validate(await handlers[kind](_asked(context), params))
+
+    return answer
+
+
+def _asked(context: Any) -> RequestContext:
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    lifetime: Lifetime = context.lifespan_context
+    is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return RequestContext(
+        lifetime.threads,
+        context.request,
+        context.session.report_progress,
+        None if is_modern else context.session,
+        None if is_modern else lifetime.follower,
+    )
+
+
+def _listening(listen: Listen) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Answer ``subscriptions/listen`` (since 2026-07-28) with a stream of what changes."""
+    from mcp.server.subscriptions import (
+        InMemorySubscriptionBus,
+        ListenHandler,
+        ResourcesListChanged,
+        ResourceUpdated,
+    )
+    from mcp_types import SubscriptionFilter
+
+    async def answer(context: Any, params: Any) -> Any:
+        wanted = params.notifications
+        bus = InMemorySubscriptionBus()
+        stream = ListenHandler(bus, max_subscriptions=1)
+
+        async def tell(address: str | None) -> None:
+            await bus.publish(
+                ResourcesListChanged() if address is None else ResourceUpdated(uri=address)
+            )
+
+        async with listen(
+            _asked(context),
+            list(wanted.resource_subscriptions or ()),
+            bool(wanted.resources_list_changed),
+            tell,
+            stream.close,
+        ) as honoured:
+            kept = SubscriptionFilter(
+                resources_list_changed=wanted.resources_list_changed,
+                resource_subscriptions=honoured or None,
+            )
+            return await stream(context, params.model_copy(update={"notifications": kept}))
 
     return answer
 
 
 def _version_1(
     handlers: Mapping[str, Handler], instructions: str, lifespan: Lifespan
-) -> Server[Threads]:
+) -> Server[Lifetime]:
     # Not by its decorators: they check arguments themselves and quote what failed.
     types: Any = mcp.types
     server: Any = Server(_TITLE, version=__version__, instructions=instructions, lifespan=lifespan)
 
     def answering(kind: str, handle: Handler) -> Callable[[Any], Awaitable[Any]]:
-        result = getattr(types, f"{kind}Result")
+        result = getattr(types, f"{kind}Result", types.EmptyResult)
 
         async def answer(request: Any) -> Any:
             context = server.request_context
+            lifetime: Lifetime = context.lifespan_context
             token = None if context.meta is None else context.meta.progressToken
 
             async def report(progress: float, *, message: str) -> None:
@@ -109,15 +169,28 @@ def _version_1(
                         token, progress, message=message, related_request_id=str(context.request_id)
                     )
 
-            asked = RequestContext(context.lifespan_context, context.request, report)
+            session = context.session if lifetime.follower else None
+            asked = RequestContext(
+                lifetime.threads, context.request, report, session, lifetime.follower
+            )
             return types.ServerResult(result.model_validate(await handle(asked, request.params)))
 
         return answer
 
     for kind, handle in handlers.items():
         server.request_handlers[getattr(types, f"{kind}Request")] = answering(kind, handle)
-    served: Server[Threads] = server
+    served: Server[Lifetime] = server
     return served
+
+
+def beginning(server: Server[Lifetime]) -> Any:
+    """What a server says of itself to a client whose connection is kept."""
+    from mcp.server.lowlevel.server import NotificationOptions
+
+    said = server.create_initialization_options(NotificationOptions(resources_changed=True))
+    if said.capabilities.resources is not None:  # version 1 never says so
+        said.capabilities.resources.subscribe = True
+    return said
 
 
 @contextlib.asynccontextmanager
@@ -145,7 +218,7 @@ def _mute_version_1() -> None:
     )
 
 
-def http_manager(server: Server[Threads], max_body_bytes: int) -> "StreamableHTTPSessionManager":
+def http_manager(server: Server[Lifetime], max_body_bytes: int) -> "StreamableHTTPSessionManager":
     """Serves over HTTP without sessions."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from sse_starlette.sse import AppStatus

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 import anyio
+from anyio import CancelScope
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
@@ -31,15 +32,29 @@ from ricordo.errors import (
     StorageError,
     told_outside,
 )
+from ricordo.limits import MAX_MCP_STREAMS
 from ricordo.mcp import resources
 from ricordo.mcp.library import (
     Handler,
     ProtocolError,
+    beginning,
     new_server,
     protocol_error,
     standard_streams,
 )
 from ricordo.mcp.session import PROGRESS_SECONDS, Binding, RequestContext, Threads, Who, only_page
+from ricordo.mcp.subscriptions import (
+    LIST,
+    WATCH_SECONDS,
+    Follower,
+    Lifetime,
+    Streams,
+    Tell,
+    Watched,
+    follow,
+    is_ours,
+    watching,
+)
 from ricordo.observability.logs import note_error
 from ricordo.tools.answers import hint_of
 
@@ -156,24 +171,59 @@ def server_for(
     *,
     threads: int | Threads = DEFAULT_THREADS,
     progress_seconds: float = PROGRESS_SECONDS,
-) -> Server[Threads]:
+    watch_seconds: float = WATCH_SECONDS,
+    streams: Streams | None = None,
+) -> Server[Lifetime]:
     """A server that asks ``who`` for the binding of each request.
 
     It speaks over standard input and output and over HTTP, in every protocol version that the
-    library ``mcp`` knows. It keeps no state between requests. ``threads`` that are given are
-    closed by whoever gives them.
+    library ``mcp`` knows. Between requests it keeps what a client subscribed to, for as long as
+    the connection lasts, and with ``streams``, as over HTTP, nothing. ``threads`` that are given
+    are closed by whoever gives them.
     """
+    open_streams = streams or Streams(MAX_MCP_STREAMS)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[Threads]:
+    async def lifespan(_: object) -> AsyncIterator[Lifetime]:
         if isinstance(threads, Threads):
-            yield threads
+            yield Lifetime(threads, None)
             return
         working = Threads(threads, progress_seconds)
         try:
-            yield working
+            async with anyio.create_task_group() as tasks:
+                yield Lifetime(working, Follower(working, tasks, watch_seconds))
+                tasks.cancel_scope.cancel()
         finally:
             await working.close()
+
+    @contextlib.asynccontextmanager
+    async def listen(
+        context: RequestContext,
+        addresses: list[str],
+        with_list: bool,
+        tell: Tell,
+        close: Callable[[], None],
+    ) -> AsyncIterator[list[str]]:
+        """Tell of changes in the block, which is told to ``close`` when there is an end to it."""
+        honoured = list(filter(is_ours, addresses))
+
+        def begin() -> Watched:
+            with as_mcp_errors(""):
+                return watching(who(context), honoured, with_list=with_list)
+
+        async def tell_on(scope: CancelScope) -> None:
+            with scope:
+                await follow(watched, context.threads, tell, watch_seconds)
+            close()
+
+        watched = await context.threads.do(begin)
+        with contextlib.ExitStack() as room:
+            with as_mcp_errors(""):
+                scope = room.enter_context(open_streams.opened())
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(tell_on, scope)
+                yield honoured
+                tasks.cancel_scope.cancel()
 
     handlers = {
         "ListTools": _handler(who, list_tools),
@@ -184,7 +234,39 @@ def server_for(
         "ListPrompts": _handler(who, resources.list_prompts),
         "GetPrompt": _handler(who, resources.get_prompt),
     }
-    return new_server(handlers, _INSTRUCTIONS, lifespan)
+    if streams is None:
+        handlers["ListResources"] = _followed(who, handlers["ListResources"])
+        handlers["Subscribe"] = _subscribing(who)
+        handlers["Unsubscribe"] = _unsubscribe
+    return new_server(handlers, _INSTRUCTIONS, lifespan, listen)
+
+
+def _followed(who: Who, handle: Handler) -> Handler:
+    """Who has asked for the list of resources is told when it changes."""
+
+    async def answer(context: RequestContext, params: Any) -> dict[str, Any]:
+        if context.follower is not None:
+            with as_mcp_errors(""):
+                await context.follower.add(lambda: who(context), context.session, LIST)
+        return await handle(context, params)
+
+    return answer
+
+
+def _subscribing(who: Who) -> Handler:
+    async def answer(context: RequestContext, params: Any) -> dict[str, Any]:
+        if context.follower is not None:
+            with as_mcp_errors(""):
+                await context.follower.add(lambda: who(context), context.session, str(params.uri))
+        return {}
+
+    return answer
+
+
+async def _unsubscribe(context: RequestContext, params: Any) -> dict[str, Any]:
+    if context.follower is not None:
+        await context.follower.remove(str(params.uri))
+    return {}
 
 
 def _handler(who: Who, work: Callable[[Binding, Any], dict[str, Any]]) -> Handler:
@@ -202,7 +284,7 @@ def _handler(who: Who, work: Callable[[Binding, Any], dict[str, Any]]) -> Handle
     return handle
 
 
-def serve_streams(server: Server[Threads]) -> None:
+def serve_streams(server: Server[Lifetime]) -> None:
     """Serve standard input and output until the client is gone, or SIGINT or SIGTERM comes.
 
     Requests under way are finished. Everything else that is printed goes to standard error.
@@ -213,12 +295,12 @@ def serve_streams(server: Server[Threads]) -> None:
         pass
 
 
-async def _serve(server: Server[Threads]) -> None:
+async def _serve(server: Server[Lifetime]) -> None:
     lines = cast("anyio.AsyncFile[str]", _Lines(sys.stdin.fileno()))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, tasks)
         async with standard_streams(lines) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            await server.run(incoming, outgoing, beginning(server))
         tasks.cancel_scope.cancel()
 
 

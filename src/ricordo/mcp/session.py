@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from anyio import CancelScope
@@ -14,6 +14,9 @@ from ricordo.frozen import dataclass
 from ricordo.tools.sets import chosen, named_sets
 from ricordo.tools.tool import Tool
 from ricordo.user_memory import UserMemory
+
+if TYPE_CHECKING:
+    from ricordo.mcp.subscriptions import Follower
 
 T = TypeVar("T")
 
@@ -46,6 +49,10 @@ class Threads:
             future.cancel()  # no effect once it is running
         return future.result()
 
+    async def do(self, work: Callable[[], T]) -> T:
+        """Do some work that belongs to no single request."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
     async def close(self) -> None:
         """Start nothing more and wait for work under way, before the store is closed."""
         with CancelScope(shield=True):
@@ -56,21 +63,26 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What belongs to a request; ``request`` is the HTTP request, or None."""
+    """What belongs to a request; ``request`` is the HTTP request, or None. ``session`` tells the
+    client something apart from answers; None where the protocol has no place for that."""
 
     threads: Threads
     request: Any
     report_progress: Callable[..., Awaitable[None]]
+    session: Any = None
+    follower: "Follower | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
     """The memory that a request is about, and the tool sets; none for the standard one. With
-    ``reads_only``, no tool that writes is offered."""
+    ``reads_only``, no tool that writes is offered. ``check`` raises where who asked may not read
+    any more."""
 
     user: UserMemory
     sets: tuple[str, ...] = ()
     reads_only: bool = False
+    check: Callable[[], object] = lambda: None
 
     def offered(self) -> tuple[Tool, ...]:
         return tuple(tool for tool in chosen(*self.sets) if tool.reads_only or not self.reads_only)
