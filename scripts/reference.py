@@ -26,6 +26,7 @@ from ricordo.cli.commands import Group
 from ricordo.cli.errors import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
 from ricordo.coding_agents import rules
 from ricordo.model import filters
+from ricordo.settings import SETTINGS_FROM_FILES
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 LINE_CHARS: Final = 88
@@ -283,6 +284,10 @@ def settings_page() -> str:
         " What is given in the call wins over the environment, which wins over the default."
         " An unknown name in a call is refused; an empty environment variable counts as not set.",
         table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
+        "What may hold a secret ("
+        + ", ".join(f"`{name}`" for name in sorted(SETTINGS_FROM_FILES))
+        + ") may also be in a file, which the variable with `_FILE` at its end names, such as"
+        " `RICORDO_URL_FILE=/run/secrets/url`.",
         "More variables are for the command line only: `RICORDO_USER` is the user where"
         " `--user` is not given, `RICORDO_GROUP` the group where `--group` is not, and"
         " `RICORDO_DEBUG=1` shows tracebacks and log messages.",

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The programs that the tests start for themselves, from the system's packages: the message brokers
-# Redis and RabbitMQ, PgBouncer, and Chromium, in which the web page is tested and its screenshots are
+# Redis and RabbitMQ, PgBouncer, systemd's checker, and Chromium, in which the web page is tested and its screenshots are
 # made; and from npm, into .cache/agents, the coding agents of requirements/agents.txt, and what the
 # TypeScript client is built and tested with.
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
@@ -63,6 +63,7 @@ case $kind in
 all)
     command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
     command -v pgbouncer >/dev/null || missing="$missing pgbouncer"
+    command -v systemd-analyze >/dev/null || missing="$missing systemd"
     ;;
 esac
 case $kind in
@@ -80,7 +81,7 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
     echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer), PgBouncer (1.18 or newer)," >&2
     echo "Node (20 or newer, with npm) and Chromium or Google Chrome (120 or newer), so that" >&2
-    echo "redis-server, rabbitmq-server, epmd, pgbouncer, npm and one of chromium, chromium-browser" >&2
+    echo "redis-server, rabbitmq-server, epmd, pgbouncer, systemd-analyze, npm and one of chromium, chromium-browser" >&2
     echo "and google-chrome can be run; or name the browser by its path in RICORDO_TEST_BROWSER." >&2
     exit 1
 fi

@@ -1,7 +1,7 @@
 """Everything that can be set, with its default. ``wiring`` fills it from the environment."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -568,3 +568,13 @@ class Settings(ServiceSettings, StoreSettings):
     """All settings. Each is also an environment variable: ``RICORDO_`` + NAME."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SETTINGS_FROM_FILES: Final = frozenset(
+    name
+    for name, field in Settings.model_fields.items()
+    if (name == "url" or field.annotation == (SecretStr | None))
+    and f"{name}_file" not in Settings.model_fields
+)
+"""What may be a password or hold one: each may also be in a file, which the variable with ``_FILE``
+at its end names, as secrets of containers are."""

@@ -36,7 +36,7 @@ from ricordo.providers.embedding_choice import EmbedderRegistry, EmbeddingChoice
 from ricordo.providers.encryption import SecretBox
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.service import Recall
-from ricordo.settings import Settings
+from ricordo.settings import SETTINGS_FROM_FILES, Settings
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database
 from ricordo.storage.migration import upgrade
@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # loaded when they are first used: they take longer than a se
     from ricordo.upkeep.service import Upkeep
 
 ENVIRONMENT_PREFIX: Final = "RICORDO_"
+_FILE: Final = "_FILE"
 
 
 def read_settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
@@ -78,11 +79,29 @@ def read_settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> S
         for name in names
         if environment.get(ENVIRONMENT_PREFIX + name.upper())
     }
+    for name in sorted(SETTINGS_FROM_FILES - set(given)):
+        variable = f"{ENVIRONMENT_PREFIX}{name.upper()}{_FILE}"
+        if environment.get(variable):
+            if name in from_environment:
+                also = variable.removesuffix(_FILE)
+                raise InvalidValue(f"setting {name}", f"is in {also} and in {variable}: leave one")
+            from_environment[name] = _held_by(variable, Path(environment[variable]), name)
     try:
         return Settings(**{**from_environment, **given})
     except ValidationError as problems:
         first = problems.errors()[0]
         raise InvalidValue(f"setting {first['loc'][0]}", first["msg"]) from None
+
+
+def _held_by(variable: str, path: Path, name: str) -> str:
+    try:
+        held = path.expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "is no text in UTF-8"
+        raise InvalidValue(f"setting {name}", f"{variable}: {path}: {why}") from None
+    if not held:
+        raise InvalidValue(f"setting {name}", f"{variable}: {path} is empty")
+    return held
 
 
 TEMPORARY: Final = ":memory:"

@@ -457,7 +457,8 @@ def main() -> None:
 def _resident_mb() -> float | None:
     """What is in memory now; where only that is known, the most that ever was."""
     if _STATUS.exists():
-        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmRSS"))
+        lines = _STATUS.read_text(encoding="utf-8").splitlines()
+        line = next(line for line in lines if line.startswith("VmRSS"))
         return int(line.split()[1]) * 1_024 / _BYTES_PER_MB
     if sys.platform == "darwin":
         import resource

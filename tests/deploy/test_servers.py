@@ -1,13 +1,15 @@
 """Several servers of one store, as the page about deployment sets them up."""
 
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
 
-from ricordo import Memory, Permission
-from ricordo.settings import Settings
+from ricordo import InvalidValue, Memory, Permission
+from ricordo.settings import SETTINGS_FROM_FILES, Settings
 from ricordo.wiring import read_settings
 from tests.docs.markdown import DOCS, blocks
 from tests.support.served import served
@@ -63,7 +65,9 @@ def test_two_servers_agree_at_once(postgres_url: str, open_store: Callable[..., 
 
 @pytest.mark.requirement("deploy.servers")
 def test_every_setting_that_is_named_exists() -> None:
-    known = {f"RICORDO_{name.upper()}" for name in Settings.model_fields} | NOT_SETTINGS
+    from_files = {f"{name}_file" for name in SETTINGS_FROM_FILES}
+    known = {f"RICORDO_{name.upper()}" for name in {*Settings.model_fields, *from_files}}
+    known |= NOT_SETTINGS
     for page in PAGES:
         named = set(re.findall(r"RICORDO_[A-Z_]+", page.read_text(encoding="utf-8")))
         assert named <= known, page
@@ -79,3 +83,24 @@ def test_the_environment_of_the_page_is_accepted() -> None:
     settings = read_settings(given, {})
     assert settings.require_keys
     assert settings.embedding_threads == 1
+
+
+@pytest.mark.requirement("deploy.secrets")
+@pytest.mark.parametrize("name", sorted(SETTINGS_FROM_FILES))
+def test_what_holds_a_secret_is_read_from_a_file(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    variable = f"RICORDO_{name.upper()}"
+    file.write_text("postgresql://ana:secret@db/ricordo\n", encoding="utf-8")
+    read = getattr(read_settings({f"{variable}_FILE": str(file)}, {}), name)
+    assert (read if name == "url" else read.get_secret_value()) == file.read_text().strip()
+
+    given = read_settings({f"{variable}_FILE": str(tmp_path / "no")}, {name: ":memory:"})
+    assert getattr(given, name) is not None  # what is given wins, and the file is not read
+    for environment, says in (
+        ({variable: "x", f"{variable}_FILE": str(file)}, "leave one"),
+        ({f"{variable}_FILE": str(tmp_path / "no")}, "No such file"),
+        ({f"{variable}_FILE": os.devnull}, "is empty"),
+    ):
+        with pytest.raises(InvalidValue, match=f"setting {name}.*{says}") as refused:
+            read_settings(environment, {})
+        assert "secret@" not in str(refused.value)

@@ -64,10 +64,17 @@ HELD = {
     "tests/deploy/test_servers.py::test_the_environment_of_the_page_is_accepted": [
         ("docs/howto/deploy.md", "# /etc/ricordo/ricordo.env")
     ],
-    "tests/docs/test_held_blocks.py::test_systemd": [
-        ("docs/howto/deploy.md", "# /etc/systemd/system/ricordo@.service"),
-        ("docs/howto/deploy.md", "# /etc/systemd/system/ricordo-worker.service"),
+    "tests/deploy/test_systemd.py::test_units_fit_the_page": [
         ("docs/howto/deploy.md", "systemctl enable"),
+    ],
+    "tests/deploy/test_image.py::test_its_steps_make_what_serves_and_is_healthy": [
+        ("docs/howto/deploy-containers.md", "docker build"),
+    ],
+    "tests/deploy/test_compose.py::test_it_comes_up_serves_works_and_ends": [
+        ("docs/howto/deploy-containers.md", "sh deploy/secrets.sh"),
+    ],
+    "tests/deploy/test_kubernetes.py::test_the_pods_come_up_in_any_order_and_answer_their_probes": [
+        ("docs/howto/deploy-containers.md", "kubectl apply"),
     ],
     "tests/coding_agents/test_installation.py::test_what_is_put_in_is_taken_back_to_the_byte": [
         ("docs/howto/coding-agents.md", "pip install"),

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import configparser
 import json
 import os
 import pty
@@ -42,14 +41,6 @@ pytestmark = pytest.mark.requirement("docs.blocks-run")
 
 DEPLOY = DOCS / "howto" / "deploy.md"
 OBSERVABILITY = DOCS / "howto" / "observability.md"
-UNIT_SETTINGS = {  # by section, what systemd knows of what is used here
-    "Unit": {"Description", "After", "Wants"},
-    "Service": {
-        *("User", "StateDirectory", "EnvironmentFile", "ExecStart", "Restart", "KillMode"),
-        *("TimeoutStopSec", "NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp"),
-    },
-    "Install": {"WantedBy"},
-}
 FUNCTIONS_OF_PROMQL = {"max", "sum", "by", "rate", "histogram_quantile"}
 LABELS_OF_PROMQL = {"kind", "le", "state", "dead"}
 MCP = DOCS / "howto" / "mcp.md"
@@ -138,36 +129,6 @@ def test_settings() -> None:
     settings = read_settings(given, {})
     assert settings.embedding_provider == "ollama"
     assert settings.embedding_dimensions == 512
-
-
-def unit(name: str) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign] - names in their own case
-    parser.read_string(block_of(DEPLOY, f"# /etc/systemd/system/{name}"))
-    for section in parser.sections():
-        assert set(parser[section]) <= UNIT_SETTINGS[section], section
-    return parser
-
-
-def test_systemd() -> None:
-    server, worker = unit("ricordo@.service"), unit("ricordo-worker.service")
-    named_file = block_of(DEPLOY, "# /etc/ricordo/ricordo.env").splitlines()[0].split()[1]
-    for one in (server, worker):
-        assert one["Service"]["EnvironmentFile"] == named_file
-        assert one["Service"]["Restart"] == "always"
-        assert one["Install"]["WantedBy"] == "multi-user.target"
-        home = f"/var/lib/{one['Service']['StateDirectory']}"
-        assert f"RICORDO_HOME={home}" in block_of(DEPLOY, "# /etc/ricordo/ricordo.env")
-    started = {Path(shlex.split(one["Service"]["ExecStart"])[0]) for one in (server, worker)}
-    assert started == {Path("/opt/ricordo/bin/ricordo")}
-    assert server["Service"]["ExecStart"].endswith("ricordo serve --port %i")
-    assert worker["Service"]["ExecStart"].endswith("ricordo celery worker --beat")
-    settings = Settings()
-    assert int(server["Service"]["TimeoutStopSec"]) > settings.shutdown_seconds
-    assert int(worker["Service"]["TimeoutStopSec"]) > settings.job_run_seconds
-    enabled = shlex.split(block_of(DEPLOY, "systemctl"))[3:]
-    ports = [one.removeprefix("ricordo@") for one in enabled]
-    assert [f"127.0.0.1:{port}" for port in ports] == servers_of_nginx()
 
 
 def nginx() -> list[dict[str, Any]]:

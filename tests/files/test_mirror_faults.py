@@ -1,7 +1,6 @@
 """Processes that die, that meet, and files that cannot be written."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from ricordo.files.mirror import MirrorWrites, UserMirror
 from ricordo.user_memory.maintenance import mirror_of
 from tests.files.killed import killed_at, started
 from tests.files.mirrors import Mirrored, while_writing
+from tests.support.elsewhere import locks_of_windows
 
 pytestmark = pytest.mark.requirement("files.mirror-edits")
 
@@ -226,21 +226,18 @@ def test_who_waits_too_long_is_told(me: Mirrored, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.requirement("files.mirror")
-@pytest.mark.parametrize("can_flock", [True, False])
+@pytest.mark.parametrize("system", ["posix", "windows"])
 def test_a_lock_is_held_by_one_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_flock: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
-    monkeypatch.setattr(disk, "CAN_FLOCK", can_flock)
+    if system == "windows":
+        monkeypatch.setattr(disk, "msvcrt", locks_of_windows(disk.fcntl))
+        monkeypatch.setattr(disk, "fcntl", None)
     path = tmp_path / "lock"
     with locked(path, 0), pytest.raises(Busy), locked(path, 0):
         pass
-    with locked(path, 0):
+    with locked(path, 0):  # what is left of a lock locks nothing
         pass
-    if not can_flock:  # of a process that died
-        path.touch()
-        os.utime(path, (1, 1))
-        with locked(path, 1):
-            pass
     with pytest.raises(FilesUnavailable, match="No such file"), locked(tmp_path / "no" / "x", 0):
         pass
 

@@ -1,7 +1,6 @@
 """These tests with version 1 of the library as well; what runs them has version 2."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.mcp.library import IS_VERSION_1
-from tests.support.building import ROOT, run
+from tests.support.building import ROOT, found_uv, run
 
 OLDEST = "mcp==1.30"
 NEEDED = ("httpx", "httpx-sse", "httpcore", "h11", "certifi", "pydantic-settings", "python-dotenv")
@@ -20,8 +19,7 @@ NEEDED = ("httpx", "httpx-sse", "httpcore", "h11", "certifi", "pydantic-settings
 @pytest.mark.requirement("mcp.versions")
 @pytest.mark.timeout(1_200)  # it fetches the library, and runs the other tests of this folder
 def test_version_1_of_the_library_serves_as_well(tmp_path: Path) -> None:
-    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    assert uv is not None
+    uv = found_uv()
     first = tmp_path / "first"
     run(uv, "pip", "install", "--no-deps", "--target", str(first), OLDEST, *NEEDED)
     environment = {**os.environ, "PYTHONPATH": str(first)}

@@ -1,15 +1,13 @@
 """The package alone, with none of its extras, fetched as somebody does who installs it."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.building import Distribution, plain_environment, run
+from tests.support.building import Distribution, found_uv, plain_environment, run
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,8 +20,7 @@ pytestmark = [
 def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that has what the wheel requires, and nothing else."""
     folder = tmp_path_factory.mktemp("bare") / "venv"
-    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    assert uv is not None
+    uv = found_uv()
     run(uv, "venv", "--quiet", "--python", sys.executable, str(folder))
     python = str(folder / "bin" / "python")
     run(uv, "pip", "install", "--quiet", "--python", python, str(distribution.wheel))

@@ -1,15 +1,11 @@
 """ricordo beside agent frameworks: what they get alone, they get with it. Needs a package index."""
 
-import os
 import re
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.building import Distribution
+from tests.support.building import Distribution, found_uv
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,8 +21,7 @@ FRAMEWORKS = (
 
 def resolved(*requirements: str) -> dict[str, str]:
     """The version of each package that satisfies all of them."""
-    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    assert uv is not None
+    uv = found_uv()
     done = subprocess.run(
         [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "-"],
         input="\n".join(requirements),

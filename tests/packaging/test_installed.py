@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ricordo
-from tests.support.building import Distribution, plain_environment, run
+from tests.support.building import Distribution, found_uv, plain_environment, run
 
 pytestmark = pytest.mark.slow
 
@@ -99,17 +99,24 @@ def test_types_come_along(installed: Path, place: Path) -> None:
 
 @pytest.mark.requirement("packaging.pipx")
 @pytest.mark.timeout(900)  # it fetches what it needs, however fast that is
-def test_pipx_runs_it(distribution: Distribution, tmp_path: Path) -> None:
+@pytest.mark.parametrize("runner", ["pipx", "uvx"])
+def test_it_is_run_without_being_installed(
+    distribution: Distribution, tmp_path: Path, runner: str
+) -> None:
     environment = plain_environment(
         PIPX_HOME=str(tmp_path / "pipx"),
         PIPX_SHARED_LIBS=str(tmp_path / "shared"),
         RICORDO_HOME=str(tmp_path / "home"),
         USE_EMOJI="0",
+        UV_TOOL_DIR=str(tmp_path / "uv"),
     )
-    command = [
-        *(sys.executable, "-m", "pipx", "run", "--python", os.path.realpath(sys.executable)),
-        *("--spec", str(distribution.wheel), "ricordo"),
-    ]
+    python = os.path.realpath(sys.executable)
+    spec = str(distribution.wheel)
+    commands = {
+        "pipx": [sys.executable, "-m", "pipx", "run", "--python", python, "--spec", spec],
+        "uvx": [found_uv(), "tool", "run", "--quiet", "--python", python, "--from", spec],
+    }
+    command = [*commands[runner], "ricordo"]
     said = run(*command, "--version", cwd=tmp_path, env=environment)
     assert said == f"ricordo {ricordo.__version__}\n"
     run(*command, "add", "Prefers tea to coffee", cwd=tmp_path, env=environment)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -49,6 +50,13 @@ def run(*command: str, cwd: Path | None = None, env: Mapping[str, str] | None = 
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def found_uv() -> str:
+    """The program uv, which the tests' environment has."""
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert uv is not None
+    return uv
 
 
 def new_venv(folder: Path) -> Path:

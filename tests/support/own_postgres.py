@@ -19,17 +19,21 @@ _PATIENCE_SECONDS = "60"
 
 
 class OwnServer:
-    """A server with one database, reached over a socket in its folder."""
+    """A server with one database, reached over a socket in its folder, and where it has a port,
+    with a password there, too."""
 
-    def __init__(self, folder: Path, user: str | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, user: str | None, port: int | None = None) -> None:
+        self.folder = folder
+        self.port = port
         self._user = user
         address = sa.URL.create("postgresql", "postgres", database="postgres")
         self.url = address.set(query={"host": str(folder)}).render_as_string()
 
     def start(self) -> None:
-        options = f'-h "" -k {self._folder}'
-        self._control("start", "-o", options, "-l", str(self._folder / _LOG))
+        options = f'-h "" -k {self.folder}'
+        if self.port is not None:
+            options = f"-h 127.0.0.1 -p {self.port} -k {self.folder}"
+        self._control("start", "-o", options, "-l", str(self.folder / _LOG))
 
     def stop(self) -> None:
         """Let it end in order: whoever is connected is cut off."""
@@ -42,7 +46,7 @@ class OwnServer:
     def demote(self) -> None:
         """Make it a standby that follows nobody: it can be read, as after a failover."""
         self.stop()
-        _run("touch", str(self._folder / "data" / "standby.signal"), user=self._user)
+        _run("touch", str(self.folder / "data" / "standby.signal"), user=self._user)
         self.start()
 
     def promote(self) -> None:
@@ -51,11 +55,11 @@ class OwnServer:
 
     def _control(self, *arguments: str) -> None:
         patience = ("-w", "-t", _PATIENCE_SECONDS)
-        _run("pg_ctl", "-D", str(self._folder / "data"), *patience, *arguments, user=self._user)
+        _run("pg_ctl", "-D", str(self.folder / "data"), *patience, *arguments, user=self._user)
 
 
 @contextlib.contextmanager
-def own_server() -> Iterator[OwnServer]:
+def own_server(port: int | None = None) -> Iterator[OwnServer]:
     """A server that runs; it is thrown away afterwards."""
     # Not in the tests' own folder: the path of a socket must be short, and another user needs it.
     folder = Path(tempfile.mkdtemp(prefix="ricordo-own-"))
@@ -63,9 +67,10 @@ def own_server() -> Iterator[OwnServer]:
     try:
         if user is not None:
             shutil.chown(folder, user)
-        making = ("--auth=trust", "--encoding=utf8", "-U", "postgres", "--no-sync")
+        making = ("--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=utf8")
+        making += ("-U", "postgres", "--no-sync")
         _run("initdb", "-D", str(folder / "data"), *making, user=user)
-        server = OwnServer(folder, user)
+        server = OwnServer(folder, user, port)
         server.start()
         try:
             yield server

@@ -1,6 +1,7 @@
 """The entry point of the ``ricordo`` command: run one command, turn errors into exit codes."""
 
 import atexit
+import codecs
 import contextlib
 import io
 import itertools
@@ -58,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     as_json = "--json" in itertools.takewhile(lambda argument: argument != "--", given)
     _replace_unencodable(sys.stdout)
+    _talk_utf8(sys.stdin)
+    if sys.platform == "win32":
+        _talk_utf8(sys.stdout)
     try:
         code = assemble()(given, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
@@ -136,9 +140,17 @@ def _replace_unencodable(stream: object) -> None:
         stream.reconfigure(errors="replace")
 
 
+def _talk_utf8(stream: object) -> None:
+    """What comes through a pipe is UTF-8, also where that is not what the system writes."""
+    if not isinstance(stream, io.TextIOWrapper) or stream.isatty():
+        return
+    if codecs.lookup(stream.encoding).name != "utf-8":
+        stream.reconfigure(encoding="utf-8")
+
+
 def _discard_output() -> None:
     """Redirect standard output to nowhere, so that the flush at exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
-    with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
+    with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -17,13 +17,14 @@ from ricordo.limits import MIRROR_OPEN_SECONDS
 # Files are replaced atomically, so readers see the old text or the new one, also after a power cut.
 # They are readable by their owner only.
 
-fcntl: Any
+fcntl: Any = None
+msvcrt: Any = None
 try:
     import fcntl
-except ImportError:  # not on Windows
-    fcntl = None
+except ImportError:  # on Windows
+    with contextlib.suppress(ImportError):
+        import msvcrt
 
-CAN_FLOCK = fcntl is not None
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a named pipe must not block
@@ -31,8 +32,6 @@ _BINARY: Final = getattr(os, "O_BINARY", 0)
 _DRAFT_ENDING: Final = ".ricordo-draft"
 
 _RETRY_SECONDS: Final = 0.02
-_ABANDONED_SECONDS: Final = 300.0
-"""Without ``fcntl``, a lock file this old counts as abandoned."""
 
 
 @contextlib.contextmanager
@@ -246,14 +245,22 @@ def _remove(path: Path, left: list[FilesUnavailable]) -> int:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file; False where another process has, or locks are not supported."""
-    if not CAN_FLOCK:
-        return False
+    """Lock an open file until it is closed; False where another process has, or it cannot be.
+
+    On Windows the first byte can then be read and written through this handle alone.
+    """
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(handle)
     except OSError:
         return False
     return True
+
+
+def _lock(handle: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
 
 
 class Busy(FilesUnavailable):
@@ -268,11 +275,10 @@ def locked(path: Path, patience_seconds: float) -> Iterator[None]:
         Busy: somebody else had it locked all the time.
         FilesUnavailable: it cannot be created.
     """
-    lock = _lock_file if CAN_FLOCK else _create_lock_file
     give_up_at = time.monotonic() + patience_seconds
     while True:
         with file_errors(path):
-            handle = lock(path)
+            handle = _lock_file(path)
         if handle is not None:
             break
         if time.monotonic() >= give_up_at:
@@ -281,32 +287,20 @@ def locked(path: Path, patience_seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        if not CAN_FLOCK:
-            path.unlink(missing_ok=True)
         os.close(handle)
 
 
 def _lock_file(path: Path) -> int | None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(handle).st_ino == path.stat().st_ino:
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass
+        # Locked by another (Windows: no permission), or removed with its folder while waiting: then
+        # it locks nothing.
+        with contextlib.suppress(BlockingIOError, PermissionError, FileNotFoundError):
+            _lock(handle)
+            if os.fstat(handle).st_ino == path.stat().st_ino:
+                return handle
     except BaseException:
         os.close(handle)
         raise
-    # Locked by another, or removed with its folder while waiting: then it locks nothing.
     os.close(handle)
     return None
-
-
-def _create_lock_file(path: Path) -> int | None:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-    except FileExistsError:
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
-                path.unlink()
-        return None

@@ -19,6 +19,7 @@ from ricordo.http.addresses import is_loopback, is_within, networks, url_of
 from ricordo.http.app import create_app, keys_are_required
 from ricordo.http.protocol import Connections, GuardedProtocol, Room
 from ricordo.memory import Memory
+from ricordo.platforms import SHARES_PORTS
 from ricordo.settings import Settings
 from ricordo.storage.database import require_confined
 
@@ -126,7 +127,10 @@ def listener_for(settings: Settings, waiting: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if SHARES_PORTS:
+        listener.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE"), 1)  # noqa: B009 - there alone
+    else:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
         listener.listen(waiting)  # here, because another process may have bound it, too

@@ -11,6 +11,7 @@ import os
 import secrets
 import stat
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -29,6 +30,7 @@ from ricordo.limits import (
 )
 from ricordo.model.draft import NewMemory
 from ricordo.model.thread import Compaction, NewTurn, Observer
+from ricordo.platforms import REPLACES_OPEN_FILES
 from ricordo.storage.database import Database
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
@@ -53,6 +55,7 @@ _WIDE_TABLES: Final = frozenset(
 _ENDING: Final = ".ricordo-draft"
 _UNLOCKED: Final = ".ricordo-new"
 _PRIVATE_FILE: Final = 0o600
+_ABANDONED_SECONDS: Final = 86_400.0
 _NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
 _COPIED_BYTES: Final = 1_048_576
 _BATCH_BYTES: Final = 1_048_576  # of rows that are written together …
@@ -74,12 +77,18 @@ def draft_beside(path: Path) -> Iterator[Path]:
         # Locked before it has the name by which others look for abandoned ones.
         unlocked = draft.with_suffix(_UNLOCKED)
         handle = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+    held: int | None = handle
     try:
-        try_lock(handle)
+        if REPLACES_OPEN_FILES:
+            try_lock(handle)
+        else:  # open, it could not get its final name
+            os.close(handle)
+            held = None
         unlocked.rename(draft)
         yield draft
     finally:
-        os.close(handle)
+        if held is not None:
+            os.close(held)
         unlocked.unlink(missing_ok=True)
         _remove(draft)
 
@@ -143,13 +152,18 @@ def _link(draft: Path, path: Path) -> bool:
 def _remove_left(folder: Path, start: str) -> None:
     for left in folder.glob(f"{glob.escape(start)}*{_ENDING}"):
         with contextlib.suppress(FileNotFoundError, PermissionError):  # in a shared folder
-            handle = os.open(left, os.O_RDWR)
-            try:
-                is_abandoned = try_lock(handle)
-            finally:
-                os.close(handle)
-            if is_abandoned:
+            if _is_abandoned(left):
                 _remove(left)
+
+
+def _is_abandoned(draft: Path) -> bool:
+    if not REPLACES_OPEN_FILES:  # nor locked: nobody leaves one that is needed alone for so long
+        return time.time() - draft.stat().st_mtime > _ABANDONED_SECONDS
+    handle = os.open(draft, os.O_RDWR)
+    try:
+        return try_lock(handle)
+    finally:
+        os.close(handle)
 
 
 def _remove(draft: Path) -> None:

@@ -12,6 +12,7 @@ from ricordo.memory import Memory
 from ricordo.model.vocabulary import Lane
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_LOOK_SECONDS: Final = 1.0
 
 
 def work_until_stopped(
@@ -31,7 +32,8 @@ def work_until_stopped(
         memory.database.on_job_queued = runner.wake
         runner.start()
         begun()
-        stopped.wait()
+        while not stopped.wait(_LOOK_SECONDS):  # for ever, on Windows, no signal would end it
+            pass
         runner.stop()
 
 

@@ -198,6 +198,7 @@ def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
         if plan.use is Use.STORE:
             _switch_to_wal(connection, plan)
             connection.execute(f"PRAGMA synchronous = {plan.synchronous}")
+            connection.execute("PRAGMA fullfsync = ON")  # of macOS, whose fsync promises little
             connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         elif plan.use is Use.DRAFT:  # need not survive a crash
             connection.execute("PRAGMA journal_mode = MEMORY")

@@ -22,6 +22,7 @@ from ricordo.errors import (
     StorageFull,
     StorageUnavailable,
 )
+from ricordo.platforms import REPLACES_OPEN_FILES
 from ricordo.storage.sqlite.backend import is_open_here
 from ricordo.storage.sqlite.connection import (
     PLAIN_START,
@@ -70,8 +71,14 @@ def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> Non
         _write_draft(source, path, draft, new)
         with contextlib.suppress(OSError):  # of a file system that has no links
             former.hardlink_to(path)
+        if not REPLACES_OPEN_FILES:  # who opens the file now keeps us from replacing it
+            source.close()
+            old_bytes.close()
+            draft.replace(path)
+            _wipe_away(former)
+            return
         draft.replace(path)
-        _flush(path.parent)
+        _flush(path.parent, os.O_RDONLY)
         # Overwritten while still locked: a process waiting for the lock finds no database, instead
         # of writing into an unlinked file.
         _overwrite(old_bytes)
@@ -114,7 +121,7 @@ def _write_draft(source: Any, path: Path, draft: Path, new: DatabaseKey | None) 
         _compare(source, path)
         source.execute("DETACH DATABASE target")
         shutil.copymode(path, draft)
-        _flush(draft)
+        _flush(draft, os.O_RDWR)  # Windows flushes only what may be written
     except BaseException:
         _wipe_away(draft)
         raise
@@ -164,8 +171,8 @@ def _overwrite(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def _flush(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
