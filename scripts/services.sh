@@ -1,7 +1,7 @@
 #!/bin/sh
 # The programs that the tests start for themselves, from the system's packages: the message brokers
-# Redis and RabbitMQ, PgBouncer, systemd's checker, and Chromium, in which the web page is tested and its screenshots are
-# made; and from npm, into .cache/agents, the coding agents of requirements/agents.txt, and what the
+# Redis and RabbitMQ, PgBouncer, the checker of systemd, and Chromium, in which the web page is tested
+# and its screenshots are made; and from npm the coding agents of requirements/agents.txt and what the
 # TypeScript client is built and tested with.
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
 # named by RICORDO_TEST_BROWSER.
