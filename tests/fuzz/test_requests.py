@@ -25,6 +25,7 @@ PAGES = (
     *("/ui", "/ui/memories", "/ui/memories/1", "/ui/who", "/ui/sign-in", "/ui/proposals/1/approve"),
     *("/ui/changes", "/ui/conversations", "/ui/conversations/t", "/ui/graph", "/ui/themes"),
     *("/ui/activity", "/ui/settings", "/ui/settings/keys", "/ui/memories/1/undo", "/mcp"),
+    *("/tools/openapi.json", "/tools/memory_search"),
     *("/", "/healthz", "/metrics", "/v1/export?x", "/%2e%2e/%00/x"),
 )
 _PARAMETER = re.compile(r"\{[^}]*\}")

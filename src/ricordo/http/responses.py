@@ -18,7 +18,7 @@ from ricordo.model.item import Item
 from ricordo.model.record import Record, plain
 
 ANY: Final = "*"
-_PRIVATE: Final = ("/v1/", "/mcp")
+_PRIVATE: Final = ("/v1/", "/mcp", "/tools/")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP: Final = timedelta(microseconds=1)
 _DIGEST_CHARS: Final = 16

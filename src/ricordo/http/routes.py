@@ -2,7 +2,17 @@
 
 from fastapi import APIRouter
 
-from ricordo.http import admin, chat, checkpoints, health, manual, oauth, tools, transfer
+from ricordo.http import (
+    admin,
+    chat,
+    checkpoints,
+    health,
+    manual,
+    oauth,
+    tool_server,
+    tools,
+    transfer,
+)
 from ricordo.http.operations import routers
 
 
@@ -11,6 +21,8 @@ def all_routers() -> tuple[APIRouter, ...]:
     return (
         *routers(),
         tools.router,
+        tool_server.router,
+        tool_server.calls,
         checkpoints.router,
         transfer.router,
         chat.router,
