@@ -507,6 +507,10 @@ class ServiceSettings(BaseModel):
         description="Whether the proxy also adds SOUL.md and RULES.md to every user's requests."
         " Default: no, the application says who the assistant is.",
     )
+    proxy_user_file: bool = Field(
+        default=False,
+        description="Whether the proxy also adds a user's USER.md to their requests. Default: no.",
+    )
     proxy_recognise_prompts: bool = Field(
         default=True,
         description="Whether the proxy recognises what chat applications write themselves: requests"

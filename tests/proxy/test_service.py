@@ -238,19 +238,21 @@ def test_a_chat_is_kept_to_its_project(memory: Memory, model: FaultyModel) -> No
 
 
 @pytest.mark.requirement("proxy.persona")
-@pytest.mark.parametrize("wanted", [False, True])
-def test_a_persona_reaches_requests_only_where_the_operator_says_so(
+@pytest.mark.parametrize("wanted", ["", "persona", "user_file"])
+def test_prompt_files_reach_requests_only_where_the_operator_says_so(
     backend_url: str,
     open_store: Callable[..., Memory],
     model: FaultyModel,
     tmp_path: Path,
-    wanted: bool,
+    wanted: str,
 ) -> None:
     prompts = tmp_path / "files" / "prompts"
     prompts.mkdir(parents=True)
     (prompts / "SOUL.md").write_text("You are Pip.")
     (prompts / "RULES.md").write_text("Rhyme always.")
-    said_so = {"proxy_persona": True} if wanted else {}
+    (tmp_path / "files" / "people" / "ana").mkdir(parents=True)
+    (tmp_path / "files" / "people" / "ana" / "USER.md").write_text("Knits.")
+    said_so = {f"proxy_{wanted}": True} if wanted else {}
     memory = open_store(
         backend_url, upstream_url=model.base_url, files=str(tmp_path / "files"), **said_so
     )
@@ -265,7 +267,9 @@ def test_a_persona_reaches_requests_only_where_the_operator_says_so(
     asyncio.run(chat())
     asked = json.dumps(model.prompts)
     assert "green tea" in asked
-    assert ("You are Pip." in asked, "Rhyme always." in asked) == (wanted, wanted)
+    sent = [text for text in ("You are Pip.", "Rhyme always.", "Knits.") if text in asked]
+    files = {"": [], "persona": ["You are Pip.", "Rhyme always."], "user_file": ["Knits."]}
+    assert sent == files[wanted]
 
 
 @pytest.mark.requirement("prompt.recall")

@@ -104,6 +104,7 @@ export function ricordoMemory(
         reply_tokens: 0,
         history: false,
         persona: false,
+        user_file: false,
         tools: (params.tools ?? []).map(({ name }) => ({ name })),
       });
       latest = { key, system: context.system, recalled: context.memories.map(({ id }) => id) };

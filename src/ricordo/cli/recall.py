@@ -130,6 +130,7 @@ def context(
         reply_tokens="--reply",
         history="/--no-history",
         persona="/--no-persona",
+        user_file="/--no-user-file",
     ),
     tools: ToolFile = None,
     acting: Acting,

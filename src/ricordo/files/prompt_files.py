@@ -60,8 +60,10 @@ class PromptFiles:
     def __init__(self, folder: FilesFolder | None) -> None:
         self._folder = folder
 
-    def read(self, user_id: str, *, with_persona: bool = True) -> PromptTexts:
-        """The user's own text, and with the persona the shared ones; never raises."""
+    def read(
+        self, user_id: str, *, with_persona: bool = True, with_user: bool = True
+    ) -> PromptTexts:
+        """The shared texts, which are the persona, and the user's own; never raises."""
         if self._folder is None:
             return PromptTexts()
         problems: list[str] = []
@@ -69,7 +71,7 @@ class PromptFiles:
         if with_persona:
             soul = _text_of(self._folder.prompts / SOUL_FILE, problems)
             rules = _text_of(self._folder.prompts / RULES_FILE, problems)
-        if is_person(user_id):
+        if with_user and is_person(user_id):
             files = self._folder.of(user_id)
             try:
                 files.profile_sync.check_owner()

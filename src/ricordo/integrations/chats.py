@@ -30,7 +30,7 @@ class Chats:
     def recall(self, user: UserMemory, message: str, thread: str | None) -> str | None:
         """What a model should know before it answers a message; None where that is nothing."""
         budget = user.parts.prompting.policy.budget_tokens
-        recall = ChatRecall(_MODES, budget, self._faults, persona=False)
+        recall = ChatRecall(_MODES, budget, self._faults)
         return recall.recall(user, message, thread, ()).text
 
     def record(self, user: UserMemory, thread: str, turns: Sequence[NewTurn]) -> None:

@@ -103,7 +103,9 @@ class RicordoMemoryService(BaseMemoryService):
         question = question_in(storable(query))
 
         def find(user: UserMemory) -> list[MemoryEntry]:
-            found = user.context(question, modes="recall", history=False, persona=False)
+            found = user.context(
+                question, modes="recall", history=False, persona=False, user_file=False
+            )
             zone = user.parts.prompting.policy.zone
             quotes = (
                 _quote(one, [part.note(zone) for part in one.superseded]) for one in found.quotes

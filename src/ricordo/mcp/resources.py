@@ -280,7 +280,9 @@ def _with_recalled(tools: Tools, user: UserMemory, message: str) -> str:
     """The guide and the recalled memories, between markers that nothing inside can close."""
     # The message has no budget to fit into here.
     question = question_in(message)
-    built = user.context(question, modes=ContextMode.RECALL, history=False)
+    built = user.context(
+        question, modes=ContextMode.RECALL, history=False, persona=False, user_file=False
+    )
     can_ask = built.suggests_query and any(theme.active_count for theme in user.themes())
     suggestion = suggestion_to_ask(tools.names) if can_ask else ""
     recalled = [DATA_NOTE, fenced(map(_line, built.memories))] if built.memories else []

@@ -38,6 +38,8 @@ class PromptRequest:
     """Whether earlier turns and their summary are included."""
     has_persona: bool = True
     """Whether ``SOUL.md`` and ``RULES.md`` are included."""
+    has_user_file: bool = True
+    """Whether ``USER.md`` is included."""
     categories: frozenset[str] | None = None
     """The categories that the scope is restricted to, None for all."""
     project: str | None = None
@@ -53,6 +55,7 @@ class PromptRequest:
         tools: object,
         history: bool,
         persona: bool,
+        user_file: bool,
         categories: frozenset[str] | None,
         **given: Any,
     ) -> Self:
@@ -73,6 +76,7 @@ class PromptRequest:
             # Turns have no category, and any conversation could be named.
             has_history=history and categories is None,
             has_persona=persona,
+            has_user_file=user_file,
             categories=categories,
             **given,
         )

@@ -165,11 +165,15 @@ class PromptService:
     def _material(
         self, request: PromptRequest, rules: AccessPolicy, allowed: frozenset[str] | None
     ) -> PromptMaterial:
-        texts = self._files.read(request.user_id, with_persona=request.has_persona)
+        texts = self._files.read(
+            request.user_id,
+            with_persona=request.has_persona,
+            with_user=request.has_user_file and _may_know_user(allowed),
+        )
         plain = PromptMaterial(
             soul=texts.soul,
             rules=texts.rules,
-            user=texts.user if _may_know_user(allowed) else "",
+            user=texts.user,
             now=date_and_time(self._database.clock(), self.policy.zone),
             problems=texts.problems,
         )

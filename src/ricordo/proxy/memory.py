@@ -48,10 +48,22 @@ class Recalled:
 
 
 class ChatRecall:
-    def __init__(self, modes: str, budget_tokens: int, faults: FaultLog, *, persona: bool) -> None:
+    """Recall for chats that another program leads: it says itself who the assistant is, so that no
+    prompt file is sent unless ``persona`` or ``user_file`` say so."""
+
+    def __init__(
+        self,
+        modes: str,
+        budget_tokens: int,
+        faults: FaultLog,
+        *,
+        persona: bool = False,
+        user_file: bool = False,
+    ) -> None:
         self._modes = modes
         self._budget = budget_tokens
         self._persona = persona
+        self._user_file = user_file
         self._faults = faults
 
     def recall(
@@ -83,6 +95,7 @@ class ChatRecall:
             tools=[] if tool is None else [{"name": tool}],
             history=False,
             persona=self._persona,
+            user_file=self._user_file,
         )
         # The problem itself may quote an endpoint's message, and that the user.
         self._faults.note("a part of it cannot be read now" if context.problems else None)

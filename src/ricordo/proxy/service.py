@@ -296,6 +296,7 @@ class ChatProxy:
             settings.context_tokens,
             self._faults,
             persona=settings.proxy_persona,
+            user_file=settings.proxy_user_file,
         )
         self._threads = ThreadPoolExecutor(
             settings.async_threads, thread_name_prefix="ricordo-proxy"

@@ -191,7 +191,8 @@ export interface UserOperations {
    * its latest turns, a summary of the earlier ones, and what changed in memory since the
    * thread began or last looked; without `history` only that, for callers who send the turns
    * of the conversation themselves; without `persona` neither `SOUL.md` nor `RULES.md`,
-   * for callers who say themselves who the assistant is. `tools` are the schemas that the
+   * for callers who say themselves who the assistant is, and without `user_file` no
+   * `USER.md`. `tools` are the schemas that the
    * caller sends along; they and `reply_tokens` are part of the budget, which is never
    * exceeded. One of them is suggested where nothing recalled is likely to answer the message.
    * Memories that are less sure than `threshold` are not shown. `agent` is who asks, None

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 cbccb852183ac468afdb7ff7c0427ec2289260fe5659aa9f2331922c945f5f0f
+// OpenAPI document: sha256 7abe83da208a86792c0dbdcdb257a3b09ac131dac4654f88ee8568c460f24495
 
 export interface paths {
     "/v1/threads": {
@@ -4942,6 +4942,8 @@ export interface operations {
                     history?: boolean;
                     /** @description False: without SOUL.md and RULES.md, you say who answers. */
                     persona?: boolean;
+                    /** @description False: without the user's USER.md. */
+                    user_file?: boolean;
                 };
             };
         };
