@@ -476,8 +476,8 @@ class ServiceSettings(BaseModel):
     )
     upstream_url: str | None = Field(
         default=None,
-        description="OpenAI-compatible endpoint behind /v1/chat/completions, up to before"
-        " /chat/completions. Default: no chat proxy.",
+        description="OpenAI-compatible endpoint behind /v1/chat/completions and /v1/responses,"
+        " up to before /chat/completions. Default: no chat proxy.",
     )
     upstream_api_key: SecretStr | None = Field(
         default=None,

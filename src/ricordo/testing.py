@@ -188,6 +188,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.do_POST()
 
+    def do_DELETE(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
         endpoint = self.server.endpoint
         content = self.rfile.read(int(self.headers.get("Content-Length", "0")))

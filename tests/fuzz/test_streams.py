@@ -100,7 +100,7 @@ def test_chunks_say_what_the_whole_says_also_of_events_that_are_too_large(
 def test_all_that_comes_goes_on_and_no_more_than_the_memories_with_it(
     stream: bytes, at: list[int], wire: Wire
 ) -> None:
-    splicer = EventSplicer("memories", MEMORIES, wire.may_carry)
+    splicer = EventSplicer("memories", MEMORIES, wire.carrier)
     out = b"".join(splicer.feed(part) for part in cut(stream, at)) + splicer.flush()
     added = f'"memories":{MEMORIES}'.encode()
     without = (out, out.replace(b"," + added, b"", 1), out.replace(added, b"", 1))

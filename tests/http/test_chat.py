@@ -107,7 +107,11 @@ def test_without_a_model_behind_it(service: Service) -> None:
     for method, route, setting in (
         ("POST", "/v1/chat/completions", "upstream_url"),
         ("POST", "/v1/messages", "anthropic_url"),
+        ("POST", "/v1/responses", "upstream_url"),
+        ("GET", "/v1/responses/r", "upstream_url"),
+        ("POST", "/v1/embeddings", "upstream_url"),
         ("GET", "/v1/models", "upstream_url"),
+        ("GET", "/v1/models/m", "upstream_url"),
     ):
         refused = service.client("ana").request(method, route, content=b"{}")
         assert (refused.status_code, refused.json()["type"]) == (503, "NoUpstream")
@@ -124,6 +128,32 @@ def test_anthropics_wire_format(backend_url: str, open_store: Callable[..., Memo
         assert answered.status_code == 200
         assert answered.json()["memories"]
         assert "green tea" in str(claude.requests[-1].body)
+
+
+@pytest.mark.requirement("proxy.responses")
+def test_what_is_passed_on(serve: Serve, model: FaultyModel) -> None:
+    """Paths keep what they name, queries and bodies their bytes; no path leads elsewhere."""
+    client = serve().client("ana")
+    for method, path in (
+        ("GET", "/v1/responses/resp_1?include%5B%5D=a"),
+        ("DELETE", "/v1/responses/resp_1"),
+        ("POST", "/v1/responses/resp_1/cancel"),
+        ("GET", "/v1/responses/resp_1/input_items?limit=2"),
+        ("GET", "/v1/models/test%20model%3F"),
+        ("GET", "/v1/models/acme/large:free"),
+        ("POST", "/v1/embeddings"),
+    ):
+        sent = b'{"input":  "tea"}' if path.endswith("embeddings") else b""
+        model.answer_bytes([b'{"id":  "x"}'])
+        answered = client.request(method, path, content=sent)
+        asked = model.requests[-1]
+        assert (asked.method, asked.path, asked.content) == (method, path, sent)
+        assert answered.status_code in (200, 404)
+        assert answered.content == b'{"id":  "x"}' or method == "GET"
+    count = len(model.requests)
+    for path in ("/v1/models/%2e%2e/files", "/v1/models/a/%2E%2E/%2E%2E/files", "/v1/responses/.."):
+        assert client.get(path).status_code == 404
+    assert len(model.requests) == count
 
 
 def test_our_key_stays_here_also_beside_one_of_the_models(serve: Serve, model: FaultyModel) -> None:

@@ -91,7 +91,14 @@ NOT_OFFERED: dict[type, dict[str, str]] = {
 WITHOUT_A_METHOD = {
     "call_tool": "Tools.run",
     "create_chat_completion": "the chat proxy",
+    "create_embeddings": "the chat proxy",
     "create_message": "the chat proxy",
+    "create_response": "the chat proxy",
+    "cancel_response": "the chat proxy",
+    "delete_response": "the chat proxy",
+    "get_model": "the chat proxy",
+    "get_response": "the chat proxy",
+    "list_input_items": "the chat proxy",
     "list_models": "the chat proxy",
     "list_tools": "Tools.openai and the like, Tools.guide",
 }

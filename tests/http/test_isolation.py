@@ -44,7 +44,11 @@ ALL_ROUTES = (
     pytest.param((*OWN, *ADMIN), id="all", marks=pytest.mark.slow),
 )
 # These go to a model, also for callers whom nobody remembers.
-PROXIED = {"create_chat_completion", "create_message", "list_models"}
+PROXIED = {
+    *("create_chat_completion", "create_message", "create_response", "create_embeddings"),
+    *("list_models", "get_model", "get_response", "delete_response", "cancel_response"),
+    "list_input_items",
+}
 CHAT = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hello there"}]}
 BODIES: dict[str, Any] = {
     "add_memory": {"content": "New", "supersedes": "ID"},
@@ -71,6 +75,8 @@ BODIES: dict[str, Any] = {
     "get_memories": {"ids": ["ID"], "include_deleted": True},
     "create_chat_completion": CHAT,
     "create_message": CHAT,
+    "create_response": {"model": "m", "input": "Hello there"},
+    "create_embeddings": {"model": "m", "input": "Hello there"},
     "create_key": {"name": "more"},
     "add_global_memory": {"content": "For all"},
 }

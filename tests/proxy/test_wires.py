@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ricordo import InvalidValue
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.service import ChatRequest, thread_of, user_in_body
 from ricordo.proxy.upstream import from_upstream, to_upstream
 from ricordo.proxy.wire import (
@@ -78,6 +79,53 @@ def test_after_the_callers_own_system_blocks(before: dict[str, Any], after: obje
     assert injected(ANTHROPIC, body) == {**body, "system": after}
 
 
+BRIEF = {"instructions": "Be brief."}
+BRIEF_AFTER = {"instructions": f"Be brief.\n\n{TEXT}"}
+TOLD = {"instructions": TEXT}
+
+
+@pytest.mark.requirement("proxy.responses")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"input": "Hello"}, {**TOLD, "input": "Hello"}),
+        ({"input": "Hello", **BRIEF}, {"input": "Hello", **BRIEF_AFTER}),
+        ({"input": "Hello", "instructions": None}, {"input": "Hello", **TOLD}),
+        ({"input": "Hello", "instructions": ""}, {"input": "Hello", **TOLD}),
+        ({"input": "Hello", "instructions": [3]}, {"input": "Hello", "instructions": [3]}),
+        ({"input": [HELLO]}, {**TOLD, "input": [HELLO]}),
+        ({"input": [SYSTEM, HELLO]}, {"input": [SYSTEM, OURS, HELLO]}),
+        (
+            {"input": [DEVELOPER, HELLO]},
+            {"input": [DEVELOPER, {**OURS, "role": "developer"}, HELLO]},
+        ),
+        ({"input": [SYSTEM, HELLO], **BRIEF}, {"input": [SYSTEM, HELLO], **BRIEF_AFTER}),
+        (
+            {"input": [SYSTEM, HELLO], "previous_response_id": "r"},
+            {"input": [SYSTEM, HELLO], "previous_response_id": "r", **TOLD},
+        ),
+        (
+            {"input": [SYSTEM, HELLO], "conversation": {"id": "c"}},
+            {"input": [SYSTEM, HELLO], "conversation": {"id": "c"}, **TOLD},
+        ),
+        ({"previous_response_id": "r"}, {"previous_response_id": "r", **TOLD}),
+        (
+            {"input": "Hello", "prompt": {"id": "p"}},
+            {"input": [OURS, HELLO], "prompt": {"id": "p"}},
+        ),
+        (
+            {"input": [HELLO], "prompt": {"id": "p"}},
+            {"input": [OURS, HELLO], "prompt": {"id": "p"}},
+        ),
+        ({}, {}),
+    ],
+)
+def test_in_the_instructions_or_after_the_callers_own_system_items(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    assert injected(RESPONSES, {"model": "m", **before}) == {"model": "m", **after}
+
+
 EXACT = (
     '{ "n": [1e400, 0.10, 12345678901234567890123, -0.0, 1E+2],\n\t"seed":1, "seed" : 2,'
     ' "esc": "\\u00e9\\ud83d\\/", "messages" : [ {"role":"system","content":"a" } ,'
@@ -95,6 +143,12 @@ def test_every_other_byte_stays() -> None:
     text = json.dumps(TEXT, ensure_ascii=False).encode()
     changed = ChatRequest.parse(ANTHROPIC, body).with_system(TEXT)
     assert changed == b'{"system":' + text + b"," + body[1:]
+    body = EXACT.replace("messages", "input").encode()
+    changed = ChatRequest.parse(RESPONSES, body).with_system(TEXT)
+    assert changed == body.replace(first, first + b"," + ours)
+    body = body.replace(b'"seed":1', b'"instructions" : "\\u00e9\\/"')
+    changed = ChatRequest.parse(RESPONSES, body).with_system(TEXT)
+    assert changed == body.replace(b'e9\\/"', b"e9\\/\\n\\n" + text[1:])
 
 
 def test_a_body_that_is_no_chat_stays_as_it_is() -> None:
@@ -102,6 +156,8 @@ def test_a_body_that_is_no_chat_stays_as_it_is() -> None:
         request = ChatRequest.parse(OPENAI, body)
         assert (request.with_system(TEXT), request.messages, request.user) == (body, (), None)
         assert ChatRequest.parse(ANTHROPIC, body).messages == ()
+        response = ChatRequest.parse(RESPONSES, body)
+        assert (response.with_system(TEXT), response.messages, response.kept) == (body, (), None)
 
 
 def test_what_was_said_in_an_openai_request() -> None:
@@ -152,6 +208,68 @@ def test_what_was_said_in_an_anthropic_request() -> None:
         ChatMessage(TOOL, "43"),
         ChatMessage(USER, "And now?"),
     )
+
+
+@pytest.mark.requirement("proxy.responses")
+def test_what_was_said_in_a_request_for_a_response() -> None:
+    called = {"type": "function_call", "id": "fc", "call_id": "c1", "name": "f", "arguments": "{}"}
+    plain = {"type": "custom_tool_call", "call_id": "c2", "name": "sh", "input": "ls"}
+    shell = {"type": "local_shell_call", "id": "l", "call_id": "c3", "action": {"command": ["ls"]}}
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    body = {
+        "user": "ana",
+        "input": [
+            SYSTEM,
+            {"role": "user", "content": [{"type": "input_text", "text": "Look"}, image]},
+            {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm"}]},
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [
+                    {"type": "output_text", "text": "I look", "annotations": []},
+                    {"type": "refusal", "refusal": "not there"},
+                ],
+            },
+            {"type": "web_search_call", "id": "ws", "status": "completed"},
+            called,
+            plain,
+            shell,
+            {"type": "function_call_output", "call_id": "c1", "output": "42"},
+            {
+                "type": "custom_tool_call_output",
+                "call_id": "c2",
+                "output": [{"type": "input_text", "text": "43"}],
+            },
+            {"role": "assistant", "content": "It is 42."},
+            {"role": "user", "content": [image]},
+            {"role": "assistant", "content": "I see."},
+            {"type": "item_reference", "id": "msg"},
+            {"type": 3},
+            "odd",
+        ],
+    }
+    request = ChatRequest.parse(RESPONSES, json.dumps(body).encode())
+    assert request.user == "ana"
+    function = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    others = (
+        {"id": "c2", "type": "custom_tool_call", "name": "sh", "input": "ls"},
+        {
+            "id": "c3",
+            "type": "local_shell_call",
+            "name": "local_shell",
+            "input": {"command": ["ls"]},
+        },
+    )
+    assert request.messages == (
+        ChatMessage(USER, "Look"),
+        ChatMessage(ASSISTANT, "I look\nnot there", (function, *others)),
+        ChatMessage(TOOL, "42"),
+        ChatMessage(TOOL, "43"),
+        ChatMessage(ASSISTANT, "It is 42."),
+        ChatMessage(ASSISTANT, "I see."),
+    )
+    plain_text = ChatRequest.parse(RESPONSES, b'{"input": "Hello"}')
+    assert plain_text.messages == (ChatMessage(USER, "Hello"),)
 
 
 NUMBERS = (
@@ -320,16 +438,17 @@ json_values = st.recursive(
 
 
 odd = st.dictionaries(
-    st.sampled_from(["role", "content", "tool_calls", "refusal", "type", "text"]),
-    json_values | st.sampled_from(["user", "assistant", "text", "tool_use"]),
+    st.sampled_from(["role", "content", "tool_calls", "refusal", "type", "text", "call_id"]),
+    json_values | st.sampled_from(["user", "assistant", "text", "tool_use", "function_call"]),
 )
 
 
 @given(st.lists(odd | json_values, max_size=4), json_values, json_values)
 def test_no_request_is_too_odd(listed: list[Any], system: object, metadata: object) -> None:
     body = {"messages": listed, "system": system, "metadata": metadata, "user": metadata}
+    body |= {"input": listed, "instructions": system, "conversation": metadata, "prompt": system}
     raw = json.dumps(body).encode()
-    for wire in (OPENAI, ANTHROPIC):
+    for wire in (OPENAI, ANTHROPIC, RESPONSES):
         request = ChatRequest.parse(wire, raw)
-        _ = request.messages, request.user
+        _ = request.messages, request.user, request.kept
         json.loads(request.with_system(TEXT))

@@ -1,11 +1,13 @@
 """The chat proxy: memory in front of a language model, in the wire format of its clients."""
 
+import re
 from collections.abc import Coroutine
 from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
@@ -17,6 +19,7 @@ from ricordo.model.vocabulary import KeyKind
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.asgi import send_answer, unless_gone
 from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller, user_in_body
 from ricordo.proxy.wire import Wire
 
@@ -42,10 +45,10 @@ _ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
         "content": {"application/json": {"schema": _OBJECT}, "text/event-stream": {"schema": {}}},
     },
 }
-_LISTED: Final[dict[int | str, dict[str, Any]]] = {
+_PASSED: Final[dict[int | str, dict[str, Any]]] = {
     **_UPSTREAM_RESPONSES,
     200: {
-        "description": "The models of the endpoint.",
+        "description": "The answer of the endpoint.",
         "content": {"application/json": {"schema": _OBJECT}},
     },
 }
@@ -53,7 +56,7 @@ _LISTED: Final[dict[int | str, dict[str, Any]]] = {
 router = APIRouter(prefix="/v1", tags=["Chat proxy"], generate_unique_id_function=operation_id)
 
 
-def _chat_body(example: dict[str, object]) -> dict[str, object]:
+def _body_of(example: dict[str, object]) -> dict[str, object]:
     return {
         "requestBody": {
             "required": True,
@@ -63,6 +66,15 @@ def _chat_body(example: dict[str, object]) -> dict[str, object]:
     }
 
 
+def _path_parameters(path: str) -> dict[str, object]:
+    """The names in a path, which endpoints do not take one by one."""
+    named = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in re.findall(r"{(\w+)", path)
+    ]
+    return {"parameters": named} if named else {}
+
+
 _MESSAGES: Final = [{"role": "user", "content": "What should I drink now?"}]
 
 
@@ -70,7 +82,7 @@ _MESSAGES: Final = [{"role": "user", "content": "What should I drink now?"}]
     "/chat/completions",
     response_class=Response,
     responses=_ANSWERED,
-    openapi_extra=_chat_body({"model": "any", "messages": _MESSAGES, "stream": True}),
+    openapi_extra=_body_of({"model": "any", "messages": _MESSAGES, "stream": True}),
 )
 async def create_chat_completion(request: Request, caller: Calling) -> Response:
     """Chat with the model behind the service, which is told what matters of the user's memory.
@@ -87,20 +99,51 @@ async def create_chat_completion(request: Request, caller: Calling) -> Response:
     "/messages",
     response_class=Response,
     responses=_ANSWERED,
-    openapi_extra=_chat_body({"model": "any", "max_tokens": 200, "messages": _MESSAGES}),
+    openapi_extra=_body_of({"model": "any", "max_tokens": 200, "messages": _MESSAGES}),
 )
 async def create_message(request: Request, caller: Calling) -> Response:
     """Chat in Anthropic's wire format; otherwise as `/v1/chat/completions`."""
     return await _chat(ANTHROPIC, request, caller)
 
 
-@router.get("/models", response_class=Response, responses=_LISTED)
-async def list_models(request: Request, caller: Calling) -> Response:
-    """List the models behind the service."""
+@router.post(
+    "/responses",
+    response_class=Response,
+    responses=_ANSWERED,
+    openapi_extra=_body_of({"model": "any", "input": "What should I drink now?"}),
+)
+async def create_response(request: Request, caller: Calling) -> Response:
+    """Chat by OpenAI's Responses API; otherwise as `/v1/chat/completions`.
+
+    A request that goes on from `previous_response_id`, or in a `conversation` that the endpoint
+    keeps, has only what is new.
+    """
+    return await _chat(RESPONSES, request, caller)
+
+
+async def _pass_on(request: Request, caller: Calling) -> Response:
+    proxy: ChatProxy = request.app.state.proxy
+    route: APIRoute = request.scope["route"]
+    if not proxy.serves(OPENAI):
+        return _not_set_up("upstream_url")
+    call = proxy.pass_on(
+        OPENAI,
+        request.method,
+        route.path_format.removeprefix(router.prefix).format(**request.path_params),
+        query=request.url.query,
+        headers=request.headers,
+        body=await _body(request) or None,
+        pass_credentials=_passes_credentials(request, caller),
+    )
+    return await _send_on(request, call)
+
+
+async def _models(request: Request, caller: Calling) -> Response:
     proxy: ChatProxy = request.app.state.proxy
     if not (proxy.serves(OPENAI) or proxy.serves(ANTHROPIC)):
         return _not_set_up("upstream_url")
     call = proxy.models(
+        model=request.path_params.get("model"),
         query=request.url.query,
         headers=request.headers,
         pass_credentials=_passes_credentials(request, caller),
@@ -108,15 +151,54 @@ async def list_models(request: Request, caller: Calling) -> Response:
     return await _send_on(request, call)
 
 
+@router.post(
+    "/embeddings",
+    response_class=Response,
+    responses=_PASSED,
+    openapi_extra=_body_of({"model": "any", "input": "green tea"}),
+)
+async def create_embeddings(request: Request, caller: Calling) -> Response:
+    """Embed texts with a model behind the service, which is not the one that memories have."""
+    return await _pass_on(request, caller)
+
+
+for _method, _path, _name, _endpoint, _about in (
+    ("GET", "/models", "list_models", _models, "List the models behind the service."),
+    ("GET", "/models/{model:path}", "get_model", _models, "Get a model behind the service."),
+    ("GET", "/responses/{id}", "get_response", _pass_on, "Get a response that the endpoint keeps."),
+    ("DELETE", "/responses/{id}", "delete_response", _pass_on, "Delete such a response."),
+    (
+        "POST",
+        "/responses/{id}/cancel",
+        "cancel_response",
+        _pass_on,
+        "Cancel a response that the endpoint makes in the background.",
+    ),
+    (
+        "GET",
+        "/responses/{id}/input_items",
+        "list_input_items",
+        _pass_on,
+        "List what a response was made from.",
+    ),
+):
+    router.add_api_route(
+        _path,
+        _endpoint,
+        methods=[_method],
+        name=_name,
+        description=_about,
+        response_class=Response,
+        responses=_PASSED,
+        openapi_extra=_path_parameters(_path),
+    )
+
+
 async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
     proxy: ChatProxy = request.app.state.proxy
     if not proxy.serves(wire):
         return _not_set_up("anthropic_url" if wire is ANTHROPIC else "upstream_url")
-    try:
-        body = await request.body()
-    except ClientDisconnect:
-        raise InvalidInput("the request ended before its body did") from None
-    chat = await proxy.read(wire, body)
+    chat = await proxy.read(wire, await _body(request))
     if caller.group is not None:
         raise InvalidValue(GROUP_HEADER, "a chat is with one person: name no group")
     user = caller.user
@@ -136,6 +218,13 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
         ),
     )
     return await _send_on(request, call)
+
+
+async def _body(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise InvalidInput("the request ended before its body did") from None
 
 
 def _passes_credentials(request: Request, caller: Caller) -> bool:

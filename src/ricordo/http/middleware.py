@@ -52,6 +52,8 @@ _MAXIMUM_OF: Final = {
     "/v1/admin/import": MAX_IMPORT_FILE_BYTES,
     "/v1/chat/completions": MAX_PROXY_REQUEST_BYTES,
     "/v1/messages": MAX_PROXY_REQUEST_BYTES,
+    "/v1/responses": MAX_PROXY_REQUEST_BYTES,
+    "/v1/embeddings": MAX_PROXY_REQUEST_BYTES,
 }
 
 

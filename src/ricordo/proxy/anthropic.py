@@ -8,6 +8,7 @@ from ricordo.proxy.wire import (
     ASSISTANT,
     TOOL,
     USER,
+    Carrier,
     ChatMessage,
     JsonObject,
     TextBuffer,
@@ -69,10 +70,14 @@ class AnthropicWire:
             return request.with_inserted(system.end - 1, f"{comma}{block}")
         return request.text
 
-    def may_carry(self, event: dict[str, Any]) -> bool | None:
-        """The event that starts a message; pings may come before it."""
+    def goes_on(self, request: JsonObject) -> None:  # noqa: ARG002 - it keeps nothing
+        return None
+
+    def carrier(self, event: dict[str, Any]) -> Carrier:
+        """The event that starts a message, and the message in it; pings may come before."""
         kind = event.get("type")
-        return None if kind == "ping" else kind == "message_start"
+        is_start = kind == "message_start"
+        return Carrier(is_start, ("message",) if is_start else (), is_last=kind != "ping")
 
     def message_in(self, answer: dict[str, Any]) -> ChatMessage:
         blocks = objects(answer.get("content"))

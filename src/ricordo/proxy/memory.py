@@ -12,11 +12,11 @@ from ricordo.errors import InvalidValue, in_log
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_CONTEXT_TOKENS
 from ricordo.model.context import RecalledMemory
-from ricordo.model.thread import NewTurn
+from ricordo.model.thread import NewTurn, Turn
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.prompt.fence import asking_tool
 from ricordo.prompt.selection import says_only_the_time
-from ricordo.proxy.wire import ChatMessage
+from ricordo.proxy.wire import ASSISTANT, USER, ChatMessage, KeptState
 from ricordo.recall.search import question_in
 from ricordo.user_memory import UserMemory
 
@@ -67,13 +67,22 @@ class ChatRecall:
         self._faults = faults
 
     def recall(
-        self, memory: UserMemory, message: str, thread: str | None, tools: Sequence[str]
+        self,
+        memory: UserMemory,
+        message: str,
+        thread: str | None,
+        tools: Sequence[str],
+        *,
+        goes_on: bool = False,
     ) -> Recalled:
         """What to add for a message; nothing where memory fails, because the chat goes on.
 
-        ``tools`` are the names of those that the model has.
+        ``tools`` are the names of those that the model has. In a request that ``goes_on`` and has
+        no message, such as one with results of tools, the last one counts.
         """
         try:
+            if goes_on and thread is not None and not message:
+                message = _asked_last(memory, thread)
             return self._recalled(memory, question_in(storable(message)), thread, tools)
         except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
             self._faults.note(in_log(error))
@@ -111,12 +120,16 @@ def storable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
-    """A chat: the messages, the answer as far as there is one, and the recalled memories' ids."""
+    """A chat: the messages, the answer as far as there is one, and the recalled memories' ids.
+
+    The upstream has ``kept`` what was said before the messages.
+    """
 
     thread: str | None
     messages: Sequence[ChatMessage]
     answer: ChatMessage
     recalled: tuple[int, ...]
+    kept: KeptState | None = None
 
 
 def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False) -> None:
@@ -129,7 +142,8 @@ def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False)
     """
     if exchange.thread is not None:
         if asked:
-            turns = turns_of(exchange.messages[-1:], exchange.answer)
+            seed = _seed(memory, exchange.thread, exchange.kept)
+            turns = turns_of(exchange.messages[-1:], exchange.answer, seed)
             turns = turns[-1:] if exchange.answer.has_content else []
         else:
             turns = _new_turns(memory, exchange.thread, exchange)
@@ -140,16 +154,18 @@ def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False)
         memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])
 
 
-def turns_of(messages: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
+def turns_of(
+    messages: Sequence[ChatMessage], answer: ChatMessage, seed: str | None = None
+) -> list[NewTurn]:
     """The latest messages and the answer, with stable ids.
 
     Clients send the whole conversation, or its end, with every request. So the id of a message is a
-    hash of itself and the message before it.
+    hash of itself and the message before it; and of a ``seed``, where they only send what is new.
     """
     whole = [_shortened(one) for one in (*messages, answer) if one.has_content]
     with_former = list(zip([None, *whole], whole, strict=False))
     latest = limits.MAX_OBSERVED_MESSAGES + int(answer.has_content)
-    return [_turn(former, one) for former, one in with_former[-latest:]]
+    return [_turn(former, one, seed) for former, one in with_former[-latest:]]
 
 
 def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[NewTurn]:
@@ -158,16 +174,38 @@ def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[
     The message before it is missing, so its id differs from the stored one. That is the case where
     any later message is known already.
     """
-    turns = turns_of(exchange.messages, exchange.answer)
+    seed = _seed(memory, thread, exchange.kept)
+    turns = turns_of(exchange.messages, exchange.answer, seed)
+    if seed is not None:
+        return turns
     sent = sum(one.has_content for one in exchange.messages)
     if not 1 < sent <= limits.MAX_OBSERVED_MESSAGES:
         return turns
-    # Not memory.window(), which an agent restricted to categories may not read; it does not see
-    # what is read here.
-    window = memory.parts.conversation.window(memory.scope.user_id, thread, memory.scope.project_id)
-    known = {turn.message_id for turn in window.turns}
+    known = {turn.message_id for turn in _latest(memory, thread)}
     is_known = any(turn.message_id in known for turn in turns[1:])
     return turns[1:] if is_known else turns
+
+
+def _seed(memory: UserMemory, thread: str, kept: KeptState | None) -> str | None:
+    """What tells the same words of two requests apart, and not those of one that is sent again: the
+    response that they follow; in a conversation of the upstream's the last answer."""
+    if kept is None or kept.is_response:
+        return None if kept is None else kept.id
+    answers = (turn for turn in reversed(_latest(memory, thread)) if turn.role == ASSISTANT)
+    return f"{kept.id} {next((turn.message_id for turn in answers), None)}"
+
+
+def _asked_last(memory: UserMemory, thread: str) -> str:
+    """What the user said last in a conversation."""
+    said = (turn.content for turn in reversed(_latest(memory, thread)) if turn.role == USER)
+    return next(said, "")
+
+
+def _latest(memory: UserMemory, thread: str) -> Sequence[Turn]:
+    # Not memory.window(), which an agent restricted to categories may not read; it does not see
+    # what is read here.
+    scope = memory.scope
+    return memory.parts.conversation.window(scope.user_id, thread, scope.project_id).turns
 
 
 def _shortened(message: ChatMessage) -> ChatMessage:
@@ -175,8 +213,10 @@ def _shortened(message: ChatMessage) -> ChatMessage:
     return replace(message, text=text)
 
 
-def _turn(former: ChatMessage | None, message: ChatMessage) -> NewTurn:
-    parts = [None if former is None else _fingerprint(former), _fingerprint(message)]
+def _turn(former: ChatMessage | None, message: ChatMessage, seed: str | None) -> NewTurn:
+    parts: list[object] = [None if former is None else _fingerprint(former), _fingerprint(message)]
+    if seed is not None:
+        parts.append(storable(seed))
     digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
     turn: dict[str, Any] = {
         "role": message.role,

@@ -7,17 +7,21 @@ from ricordo.proxy.wire import (
     ASSISTANT,
     TOOL,
     USER,
+    Carrier,
     ChatMessage,
     JsonObject,
+    KeptState,
+    Span,
+    StreamListener,
     TextBuffer,
     dumped,
     objects,
     text_of,
 )
 
-_SYSTEM_ROLES: Final = ("system", "developer")
+SYSTEM_ROLES: Final = ("system", "developer")
 _ROLES: Final = {USER: USER, ASSISTANT: ASSISTANT, TOOL: TOOL, "function": TOOL}
-_MOST_CALLS: Final = 1_000
+MOST_CALLS: Final = 1_000
 
 
 class OpenAiWire:
@@ -40,21 +44,15 @@ class OpenAiWire:
         """One more message after the client's own system messages, in the same role: some endpoints
         refuse ``system`` beside ``developer``."""
         messages = request.members.get("messages")
-        if messages is None or not isinstance(messages.value, list) or not messages.value:
-            return request.text
-        role, place, is_first = _SYSTEM_ROLES[0], messages.start, True
-        for message in request.elements(messages):
-            its_role = message.value.get("role") if isinstance(message.value, dict) else None
-            if its_role not in _SYSTEM_ROLES:
-                place = message.start if is_first else place
-                break
-            role, place, is_first = str(its_role), message.end, False
-        ours = dumped({"role": role, "content": text})
-        return request.with_inserted(place, f"{ours}," if is_first else f",{ours}")
+        return request.text if messages is None else after_systems(request, messages, text)
 
-    def may_carry(self, event: dict[str, Any]) -> bool | None:
+    def goes_on(self, request: JsonObject) -> KeptState | None:  # noqa: ARG002
+        """Nothing is kept."""
+        return None
+
+    def carrier(self, event: dict[str, Any]) -> Carrier:
         """The first event, unless it is an error. Some endpoints always have the field."""
-        return event.get("error") is None
+        return Carrier(event.get("error") is None)
 
     def message_in(self, answer: dict[str, Any]) -> ChatMessage:
         for choice in objects(answer.get("choices"))[:1]:
@@ -63,7 +61,7 @@ class OpenAiWire:
                 return _message_in({**message, "role": ASSISTANT}) or ChatMessage(ASSISTANT, "")
         return ChatMessage(ASSISTANT, "")
 
-    def listener(self) -> "OpenAiListener":
+    def listener(self) -> StreamListener:
         return OpenAiListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:
@@ -94,7 +92,7 @@ class OpenAiListener:
 
     def _add_call(self, delta: dict[str, Any]) -> None:
         index = delta.get("index", 0)
-        if not isinstance(index, int) or len(self._calls) >= _MOST_CALLS:
+        if not isinstance(index, int) or len(self._calls) >= MOST_CALLS:
             return
         call = self._calls.setdefault(index, _Call())
         function = delta.get("function")
@@ -118,6 +116,21 @@ class _Call:
         return {"id": self.id, "type": "function", "function": function}
 
 
+def after_systems(request: JsonObject, messages: Span, text: str) -> str:
+    """The request with one more message after the first system messages of a list."""
+    if not isinstance(messages.value, list) or not messages.value:
+        return request.text
+    role, place, is_first = SYSTEM_ROLES[0], messages.start, True
+    for message in request.elements(messages):
+        its_role = message.value.get("role") if isinstance(message.value, dict) else None
+        if its_role not in SYSTEM_ROLES:
+            place = message.start if is_first else place
+            break
+        role, place, is_first = str(its_role), message.end, False
+    ours = dumped({"role": role, "content": text})
+    return request.with_inserted(place, f"{ours}," if is_first else f",{ours}")
+
+
 def _message_in(message: dict[str, Any]) -> ChatMessage | None:
     given = message.get("role")
     role = _ROLES.get(given) if isinstance(given, str) else None
@@ -126,7 +139,7 @@ def _message_in(message: dict[str, Any]) -> ChatMessage | None:
     text = text_of(message.get("content"), "text", "refusal")
     text = text or text_of(message.get("refusal"))
     calls = objects(message.get("tool_calls")) if role == ASSISTANT else []
-    return ChatMessage(role, text, tuple(calls[:_MOST_CALLS]))
+    return ChatMessage(role, text, tuple(calls[:MOST_CALLS]))
 
 
 OPENAI: Final = OpenAiWire()

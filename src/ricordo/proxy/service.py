@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
 
 from ricordo.errors import InvalidValue, in_log
 from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_MEMORY_SECONDS, MAX_WAITING_EXCHANGES
@@ -19,7 +20,13 @@ from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.request import tool_names
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.app_prompts import is_task, own_words
-from ricordo.proxy.memory import ChatExchange, ChatRecall, FaultLog, Recalled, remember
+from ricordo.proxy.memory import (
+    ChatExchange,
+    ChatRecall,
+    FaultLog,
+    Recalled,
+    remember,
+)
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.stream import (
     AnswerStream,
@@ -41,6 +48,7 @@ from ricordo.proxy.wire import (
     USER,
     ChatMessage,
     JsonObject,
+    KeptState,
     Wire,
     dumped,
     first_of_user,
@@ -63,6 +71,7 @@ TASK_HEADER: Final = "x-ricordo-task"
 """Of a request: whether it is a task of the application, which memory has no part in. Of an answer:
 that it was."""
 _PLAIN: Final = "identity"
+_PATH_CHARS: Final = "/:@!$&'()*+,;=~"
 _EVENTS: Final = "text/event-stream"
 _READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
 _WRITERS: Final = 4  # whose commits SQLite shares
@@ -161,6 +170,11 @@ class ChatRequest:
         )
         return tuple(one for one in said if one.has_content)
 
+    @property
+    def kept(self) -> KeptState | None:
+        """What the upstream has of the conversation, beside the messages."""
+        return None if self.read is None else self.wire.goes_on(self.read)
+
     @cached_property
     def is_task(self) -> bool:
         """Whether it looks like a task of the application."""
@@ -207,11 +221,13 @@ def task_named(headers: Mapping[str, str]) -> bool | None:
     return said == {"true"}
 
 
-def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
+def thread_of(
+    headers: Mapping[str, str], first_message: str, kept: KeptState | None = None
+) -> str | None:
     """The conversation of a request.
 
-    Without a header it is identified by the user's first message, which all requests of a
-    conversation share; None where there is none.
+    Without a header it is what the upstream has ``kept``, or identified by the user's first
+    message, which all requests of a conversation share; None where there is none.
 
     Raises:
         InvalidValue: the name in a header is not allowed.
@@ -222,7 +238,10 @@ def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
         with suppress(UnicodeError):  # bytes outside ASCII are UTF-8, as a rule
             named = named.encode("latin-1").decode("utf-8")
         return checks.reference("thread", named)
-    message = first_message.strip()
+    if kept is not None and not kept.is_response:
+        with suppress(InvalidValue):
+            return checks.reference("thread", kept.id)
+    message = first_message.strip() if kept is None else kept.id
     if not message:
         return None
     digest = hashlib.sha256(message.encode("utf-8", "replace")).hexdigest()
@@ -279,7 +298,8 @@ class _Chat:
 
     def exchange(self, answer: ChatMessage) -> ChatExchange:
         recalled = tuple(one.id for one in self.recalled.memories)
-        return ChatExchange(self.thread, self.request.messages, answer, recalled)
+        request = self.request
+        return ChatExchange(self.thread, request.messages, answer, recalled, request.kept)
 
 
 class ChatProxy:
@@ -319,18 +339,19 @@ class ChatProxy:
         self, request: ChatRequest, *, query: str, headers: Mapping[str, str], caller: ProxyCaller
     ) -> ProxyAnswer:
         """Answer a chat. Errors are responses, too, in the wire format."""
-        upstream = self._upstreams.get(request.wire.name)
+        wire = request.wire
+        upstream = self._upstreams.get(wire.name)
         if upstream is None:
-            return _no_upstream(request.wire)
+            return _no_upstream(wire)
         try:
             chat = await self._parse(request.body, partial(self._chat, request, headers, caller))
         except InvalidValue as error:
-            return error_answer(request.wire, 400, str(error), "invalid_value")
+            return error_answer(wire, 400, str(error), "invalid_value")
         is_task = chat is not None and chat.is_task
         chat = None if is_task else chat
         body = request.body if chat is None else await self._with_memories(chat)
-        call_upstream = upstream.chat(
-            body, query, headers, pass_credentials=caller.pass_credentials
+        call_upstream = upstream.send(
+            "POST", wire.path, query, headers, body, pass_credentials=caller.pass_credentials
         )
         answer = await self._call(upstream, call_upstream, chat)
         if is_task:
@@ -338,16 +359,55 @@ class ChatProxy:
         return answer
 
     async def models(
-        self, *, query: str, headers: Mapping[str, str], pass_credentials: bool
+        self,
+        *,
+        model: str | None = None,
+        query: str,
+        headers: Mapping[str, str],
+        pass_credentials: bool,
     ) -> ProxyAnswer:
-        """The models of the upstream; Anthropic's for a client that speaks its wire format."""
+        """The models of the upstream, or one; Anthropic's for a client of its wire format."""
         is_anthropic = any(name.lower() == "anthropic-version" for name in headers)
         wires: tuple[Wire, ...] = (ANTHROPIC, OPENAI) if is_anthropic else (OPENAI, ANTHROPIC)
-        upstreams = [self._upstreams[wire.name] for wire in wires if self.serves(wire)]
-        if not upstreams:
-            return _no_upstream(wires[0])
-        call_upstream = upstreams[0].models(query, headers, pass_credentials=pass_credentials)
-        return await self._call(upstreams[0], call_upstream, None)
+        wire = next((one for one in wires if self.serves(one)), wires[0])
+        return await self.pass_on(
+            wire,
+            "GET",
+            wire.models_path if model is None else f"{wire.models_path}/{model}",
+            query=query,
+            headers=headers,
+            pass_credentials=pass_credentials,
+        )
+
+    async def pass_on(
+        self,
+        wire: Wire,
+        method: str,
+        path: str,
+        *,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        pass_credentials: bool,
+    ) -> ProxyAnswer:
+        """The upstream's answer to a request that memory has no part in.
+
+        ``path`` is below the upstream's URL, and not quoted.
+        """
+        upstream = self._upstreams.get(wire.name)
+        if upstream is None:
+            return _no_upstream(wire)
+        if not {".", ".."}.isdisjoint(path.split("/")):  # it would lead elsewhere
+            return error_answer(wire, 404, "no such path", "not_found")
+        call_upstream = upstream.send(
+            method,
+            quote(path, safe=_PATH_CHARS),
+            query,
+            headers,
+            body,
+            pass_credentials=pass_credentials,
+        )
+        return await self._call(upstream, call_upstream, None)
 
     async def drain(self) -> None:
         """Wait until every finished chat is stored."""
@@ -382,7 +442,7 @@ class ChatProxy:
         memory = self._memory.user(caller.user, **scope)
         if caller.is_agent:
             memory = UserMemory(memory.parts, replace(memory.scope, is_agent=True))
-        thread = thread_of(headers, first_of_user(request.messages))
+        thread = thread_of(headers, first_of_user(request.messages), request.kept)
         is_task = request.is_task if named is None else named
         return _Chat(request.wire, memory, thread, request, is_task)
 
@@ -398,7 +458,13 @@ class ChatProxy:
 
     def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
         question = last_of_user(chat.request.messages)
-        recalled = self._recall.recall(chat.memory, question, chat.thread, chat.request.tools)
+        recalled = self._recall.recall(
+            chat.memory,
+            question,
+            chat.thread,
+            chat.request.tools,
+            goes_on=chat.request.kept is not None,
+        )
         body = chat.request.body
         return recalled, body if recalled.text is None else chat.request.with_system(recalled.text)
 

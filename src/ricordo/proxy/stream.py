@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ricordo.providers.event_stream import DATA, EventReader
 from ricordo.proxy.upstream import UpstreamCall, UpstreamFault
-from ricordo.proxy.wire import NO_MESSAGE, ChatMessage, Wire, read_object, with_last
+from ricordo.proxy.wire import (
+    NO_MESSAGE,
+    Carrier,
+    ChatMessage,
+    Wire,
+    read_object,
+    with_last,
+    with_last_in,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -15,20 +23,20 @@ if TYPE_CHECKING:
 _LINE_END = re.compile(rb"[\r\n]")
 _MAX_EVENT_BYTES: Final = 1024 * 1024  # larger events pass unread
 
-MayCarry = Callable[[dict[str, Any]], bool | None]
+Event = dict[str, Any]
 
 
 class EventSplicer:
-    """Inserts a member into the JSON of the first event that may carry it.
+    """Inserts a member into the JSON of the events that carry it.
 
     Everything else passes unchanged. Bytes are held back only up to the end of a line, and only
-    until that event has come.
+    until the last of those events has come.
     """
 
-    def __init__(self, name: str, value: str, may_carry: MayCarry) -> None:
+    def __init__(self, name: str, value: str, carrier: Callable[[Event], Carrier]) -> None:
         self._name = name
         self._value = value
-        self._may_carry = may_carry
+        self._carrier = carrier
         self._pending = b""
         self._is_searching = True
 
@@ -57,9 +65,11 @@ class EventSplicer:
             return line
         data = line[len(DATA) :]
         event = read_object(data)
-        verdict = False if event is None else self._may_carry(event)
-        self._is_searching = verdict is None
-        return DATA + with_last(data, self._name, self._value) if verdict else line
+        carrier = Carrier() if event is None else self._carrier(event)
+        self._is_searching = not carrier.is_last
+        for member in carrier.members:
+            data = with_last_in(data, member, self._name, self._value)
+        return DATA + (with_last(data, self._name, self._value) if carrier.event else data)
 
 
 class StreamFilter(Protocol):
@@ -86,10 +96,10 @@ class PassThrough:
 
 
 class MemoryStreamFilter:
-    """Adds the memories to the first event, and collects the message."""
+    """Adds the memories to the events that carry them, and collects the message."""
 
     def __init__(self, wire: Wire, memories: str) -> None:
-        self._splicer = EventSplicer("memories", memories, wire.may_carry)
+        self._splicer = EventSplicer("memories", memories, wire.carrier)
         self._reader = EventReader(_MAX_EVENT_BYTES)
         self._listener = wire.listener()
 

@@ -209,29 +209,30 @@ class Upstream:
         self._endpoint = Endpoint(wire.name, url.rstrip("/"), api_key)
         self._client = AsyncModelClient(self._endpoint, silence_seconds=silence_seconds)
 
-    async def chat(
-        self, body: bytes, query: str, headers: Mapping[str, str], *, pass_credentials: bool
+    async def send(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        *,
+        pass_credentials: bool,
     ) -> "httpx2.Response":
-        """Post a chat and return the response with an unread body.
+        """The response with an unread body. ``path`` is below the upstream's URL.
 
         Raises:
             UpstreamFault: no connection, or a timeout.
         """
-        return await self._send(
-            "POST", self.wire.path, query, headers, body, pass_credentials=pass_credentials
-        )
-
-    async def models(
-        self, query: str, headers: Mapping[str, str], *, pass_credentials: bool
-    ) -> "httpx2.Response":
-        """Ask for the list of models.
-
-        Raises:
-            UpstreamFault: no connection, or a timeout.
-        """
-        return await self._send(
-            "GET", self.wire.models_path, query, headers, None, pass_credentials=pass_credentials
-        )
+        sent = to_upstream(headers, self._key, pass_credentials=pass_credentials)
+        added: dict[str, str] = {}
+        try:
+            with self.watch.span(added):
+                return await self._client.send(
+                    method, f"{path}?{query}" if query else path, with_added(sent, added), body
+                )
+        except EndpointError as error:
+            raise _fault(error) from None
 
     async def parts(self, response: "httpx2.Response") -> AsyncIterator[bytes]:
         """The body of a response as it arrives.
@@ -251,26 +252,6 @@ class Upstream:
 
     async def close(self) -> None:
         await self._client.close()
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        *,
-        pass_credentials: bool,
-    ) -> "httpx2.Response":
-        sent = to_upstream(headers, self._key, pass_credentials=pass_credentials)
-        added: dict[str, str] = {}
-        try:
-            with self.watch.span(added):
-                return await self._client.send(
-                    method, f"{path}?{query}" if query else path, with_added(sent, added), body
-                )
-        except EndpointError as error:
-            raise _fault(error) from None
 
 
 def _fault(error: EndpointError) -> UpstreamFault:

@@ -21,6 +21,8 @@ class ChatMessage:
     role: str
     text: str
     calls: tuple[Mapping[str, Any], ...] = ()
+    response: str | None = None
+    """Of an answer: the id by which a later request can go on from it."""
 
     @property
     def has_content(self) -> bool:
@@ -138,6 +140,16 @@ def with_last(body: bytes, name: str, new: str) -> bytes:
     return body[:end] + added.encode("utf-8") + body[end:]
 
 
+def with_last_in(body: bytes, member: str, name: str, new: str) -> bytes:
+    """The same in the object of a member; unchanged where that is none."""
+    read = JsonObject.read(body)
+    span = None if read is None else read.members.get(member)
+    if read is None or span is None or not isinstance(span.value, dict):
+        return body
+    inner = with_last(read.raw(span).encode("utf-8"), name, new)
+    return read.with_replaced(span, inner.decode("utf-8")).encode("utf-8")
+
+
 def dumped(value: object) -> str:
     """Compact JSON; what is not valid UTF-8 is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -210,6 +222,27 @@ def _after_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """Where memories go in an event of a stream: into it, and into objects that are members of it.
+
+    After the event that ``is_last`` none has a place for them.
+    """
+
+    event: bool = False
+    members: tuple[str, ...] = ()
+    is_last: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """What the upstream keeps of a conversation, so that a request only has what is new: the
+    response that it goes on from, or a conversation."""
+
+    id: str
+    is_response: bool
+
+
 class StreamListener(Protocol):
     """Collects the message of one streamed answer."""
 
@@ -245,8 +278,11 @@ class Wire(Protocol):
     def with_system(self, request: JsonObject, text: str) -> str:
         """The request with one more system text; unchanged where there is no place for it."""
 
-    def may_carry(self, event: dict[str, Any]) -> bool | None:
-        """Whether memories go into this event of a stream; None: maybe into a later one."""
+    def goes_on(self, request: JsonObject) -> KeptState | None:
+        """What the upstream keeps of what was said before; None where the request has it all."""
+
+    def carrier(self, event: dict[str, Any]) -> Carrier:
+        """Where memories go in this event of a stream."""
 
     def message_in(self, answer: dict[str, Any]) -> ChatMessage: ...
 
