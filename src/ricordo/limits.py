@@ -277,6 +277,7 @@ MAX_PIPELINED_REQUESTS: Final = 32  # that wait on one connection behind the one
 MAX_DISCARDED_BYTES: Final = 4 * 1024 * 1024  # that may follow what was refused, until it is read
 REFUSAL_SECONDS: Final = 5.0  # how long a caller may take to read why it was refused
 MAX_IDEMPOTENCY_KEY_CHARS: Final = 200
+RESPONSE_DAYS: Final = 30  # how long a chat can go on from a response; endpoints keep them as long
 IDEMPOTENCY_HOURS: Final = 24  # how long an answer is kept for who asks again
 IDEMPOTENCY_LEASE_SECONDS: Final = 60  # how long a request that never ended keeps its key
 MAX_KEPT_ANSWER_BYTES: Final = 1024 * 1024  # of one request

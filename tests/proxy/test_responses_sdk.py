@@ -110,6 +110,39 @@ def test_a_conversation_that_the_upstream_keeps(
     assert said == ["Tea, please.", "More?", "Yes.", "More?", "Yes.", "More?"]
 
 
+@pytest.mark.requirement("proxy.observes")
+def test_a_conversation_goes_on_from_a_response(
+    client: openai.OpenAI, model: FaultyModel, ana: UserMemory
+) -> None:
+    """Only what is new is sent and recorded; the thread stays, also where a header named it."""
+    model.answer_with(lambda _body: "More?")
+    first = client.responses.create(model="m", input="Tea, please.", **IN_THREAD)
+    with client.responses.stream(
+        model="m", input="Yes.", previous_response_id=first.id
+    ) as streamed:
+        second = streamed.get_final_response()
+    third = client.responses.create(model="m", input="Yes.", previous_response_id=second.id)
+    third = client.responses.create(model="m", input=QUESTION, previous_response_id=third.id)
+    client.responses.create(
+        model="m",
+        input=[{"type": "function_call_output", "call_id": "c", "output": "Hot"}],
+        previous_response_id=third.id,
+    )
+    wait_until(lambda: has_turns(ana, 10))
+    said = [text for _, text in texts(ana, "t")]
+    assert said[::2] == ["Tea, please.", "Yes.", "Yes.", QUESTION, "Hot"]
+    assert said[1::2] == ["More?"] * 5
+    assert model.bodies[1]["previous_response_id"] == first.id
+    # With a tool's result, memory is for what the user asked before.
+    shown = ["in the morning" in body.get("instructions", "") for body in model.bodies]
+    assert shown[3:] == [True, True]
+    # What is unknown here begins a thread of its own, in which it goes on.
+    other = client.responses.create(model="m", input="Hello", previous_response_id="resp_other")
+    client.responses.create(model="m", input="Hello", previous_response_id=other.id)
+    wait_until(lambda: has_turns(ana, 14))
+    assert sorted(len(texts(ana, one.thread_id)) for one in ana.threads()) == [4, 10]
+
+
 @pytest.mark.requirement("proxy.errors")
 def test_what_the_upstream_refuses(
     client: openai.OpenAI, model: FaultyModel, ana: UserMemory

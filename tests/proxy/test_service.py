@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,10 @@ from ricordo.model.context import Context
 from ricordo.proxy import memory as proxy_memory
 from ricordo.proxy import service
 from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.service import BackgroundWrites, ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
+from ricordo.storage.upstream_responses import thread_of_response
 from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
 
@@ -363,6 +366,38 @@ def test_closing_breaks_streams_off_and_remembers_what_came(
     go_on.set()
     assert recorded(memory) == ["Tea?", "tea"]
     assert [one.message for one in caplog.records if one.name.startswith("ricordo")] == []
+
+
+@pytest.mark.requirement("proxy.responses")
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_response_is_known_before_anybody_can_go_on_from_it(
+    memory: Memory, model: FaultyModel, stream: bool
+) -> None:
+    """In any process: what counts is the store."""
+
+    async def respond(**body: object) -> str:
+        proxy = ChatProxy(memory, memory.settings)
+        request = await proxy.read(RESPONSES, json.dumps({"model": "m", **body}).encode())
+        named = {} if "previous_response_id" in body else {"X-Ricordo-Thread": "t"}
+        answer = await proxy.answer(request, query="", headers=named, caller=ANA)
+        first = await anext(answer.body) if isinstance(answer.body, AnswerStream) else answer.body
+        found = re.search(rb'"id": ?"(resp_\w+)"', first)
+        assert found is not None
+        if isinstance(answer.body, bytes):
+            await proxy.aclose()
+            return found[1].decode()
+        known = thread_of_response(memory.database, "ana", found[1].decode())
+        assert known == (None if body.get("store") is False else "t")
+        await answer.body.aclose()
+        await proxy.aclose()
+        return found[1].decode()
+
+    model.answer_with(lambda _body: "Green tea.")
+    former = asyncio.run(respond(input="Tea?", stream=stream))
+    asyncio.run(respond(input="Which?", stream=stream, previous_response_id=former))
+    assert [text for text in recorded(memory) if "?" in text] == ["Tea?", "Which?"]
+    asyncio.run(respond(input="Again?", stream=stream, store=False))
+    assert memory.erase_user("ana").removed["upstream_responses"] == 2
 
 
 @pytest.mark.requirement("proxy.errors")

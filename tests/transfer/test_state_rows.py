@@ -284,6 +284,7 @@ NOT_IN_AN_EXPORT = {
     "grants",  # nor what their programs were allowed
     "grant_tokens",
     "kept_answers",  # for requests to this very store that come again
+    "upstream_responses",  # that the endpoint behind this very service keeps
     "embedding_settings",  # which have a key, sealed by the secret of this installation
     "jobs",  # made again by what the import writes
     "upkeep",

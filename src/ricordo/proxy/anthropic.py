@@ -95,6 +95,8 @@ class AnthropicWire:
 class AnthropicListener:
     """Joins the blocks of a streamed message."""
 
+    response = None
+
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
 

@@ -73,6 +73,8 @@ class OpenAiWire:
 class OpenAiListener:
     """Joins the deltas of the first choice."""
 
+    response = None
+
     def __init__(self) -> None:
         self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)
         self._calls: dict[int, _Call] = {}

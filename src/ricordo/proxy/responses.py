@@ -89,6 +89,10 @@ class ResponsesListener:
         self._response: dict[str, Any] = {}
         self._items: dict[int, _Item] = {}
 
+    @property
+    def response(self) -> str | None:
+        return _id_of(self._response)
+
     def add(self, event: dict[str, Any]) -> None:
         response, item, index = (event.get(name) for name in ("response", "item", "output_index"))
         if isinstance(response, dict):
@@ -198,9 +202,13 @@ def _joined(messages: list[ChatMessage]) -> ChatMessage:
 
 def _answer(said: Iterable[ChatMessage], response: dict[str, Any]) -> ChatMessage:
     whole = _joined([one for one in said if one.role == ASSISTANT])
-    its_id = response.get("id")
     text = whole.text[:MAX_OBSERVED_ANSWER_CHARS]
-    return ChatMessage(ASSISTANT, text, whole.calls, its_id if isinstance(its_id, str) else None)
+    return ChatMessage(ASSISTANT, text, whole.calls, _id_of(response))
+
+
+def _id_of(response: dict[str, Any]) -> str | None:
+    found = response.get("id")
+    return found if isinstance(found, str) and found else None
 
 
 RESPONSES: Final = ResponsesWire()

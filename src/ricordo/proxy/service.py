@@ -58,6 +58,7 @@ from ricordo.proxy.wire import (
     with_last,
 )
 from ricordo.settings import Settings
+from ricordo.storage.upstream_responses import note_response, thread_of_response
 from ricordo.user_memory import UserMemory
 
 if TYPE_CHECKING:
@@ -175,6 +176,11 @@ class ChatRequest:
         """What the upstream has of the conversation, beside the messages."""
         return None if self.read is None else self.wire.goes_on(self.read)
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether a later request may go on from the answer."""
+        return self.read is not None and self.read.value("store") is not False
+
     @cached_property
     def is_task(self) -> bool:
         """Whether it looks like a task of the application."""
@@ -286,9 +292,13 @@ class _Chat:
     thread: str | None
     request: ChatRequest
     is_task: bool
+    follows: str | None = None
+    """The response whose conversation is to be looked up."""
     recalled: Recalled = field(default_factory=Recalled)
     asked: "Future[bool] | None" = None
     """The writing of the messages, which an answer that is streamed begins with."""
+    noted: "Future[bool] | None" = None
+    """The writing of the id of a response, which goes out with the first event of a stream."""
     answered: "Future[bool] | None" = None
     """The writing of the answer, and of the messages where it is the first."""
 
@@ -296,10 +306,31 @@ class _Chat:
     def memories(self) -> str:
         return dumped([one.to_dict() for one in self.recalled.memories])
 
+    def find_thread(self) -> str | None:
+        """The conversation; may ask the store."""
+        if self.follows is not None:
+            scope = self.memory.scope
+            known = thread_of_response(self.memory.database, scope.user_id, self.follows)
+            self.thread, self.follows = known or self.thread, None
+        return self.thread
+
     def exchange(self, answer: ChatMessage) -> ChatExchange:
+        """What is stored; may ask the store."""
         recalled = tuple(one.id for one in self.recalled.memories)
         request = self.request
-        return ChatExchange(self.thread, request.messages, answer, recalled, request.kept)
+        is_noted = self.noted is not None and self.noted.result()  # it began before
+        response = answer.response if request.is_kept and not is_noted else None
+        thread = self.find_thread()
+        return ChatExchange(thread, request.messages, answer, recalled, request.kept, response)
+
+    def note(self, response: str) -> None:
+        """Store which conversation a response is part of."""
+        if self.asked is not None:  # it began before, and makes the user
+            self.asked.result()
+        thread = self.find_thread()
+        if thread is not None:
+            scope = self.memory.scope
+            note_response(self.memory.database, scope.user_id, response, thread)
 
 
 class ChatProxy:
@@ -442,9 +473,12 @@ class ChatProxy:
         memory = self._memory.user(caller.user, **scope)
         if caller.is_agent:
             memory = UserMemory(memory.parts, replace(memory.scope, is_agent=True))
-        thread = thread_of(headers, first_of_user(request.messages), request.kept)
+        kept = request.kept
+        thread = thread_of(headers, first_of_user(request.messages), kept)
+        is_looked_up = kept is not None and kept.is_response and thread_of(headers, "") is None
         is_task = request.is_task if named is None else named
-        return _Chat(request.wire, memory, thread, request, is_task)
+        follows = kept.id if kept is not None and is_looked_up else None
+        return _Chat(request.wire, memory, thread, request, is_task, follows)
 
     async def _with_memories(self, chat: _Chat) -> bytes:
         """The body with recalled memories; unchanged where recall takes too long."""
@@ -457,11 +491,16 @@ class ChatProxy:
         return body
 
     def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
+        try:
+            thread = chat.find_thread()
+        except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
+            self._faults.note(in_log(error))
+            return Recalled(), chat.request.body
         question = last_of_user(chat.request.messages)
         recalled = self._recall.recall(
             chat.memory,
             question,
-            chat.thread,
+            thread,
             chat.request.tools,
             goes_on=chat.request.kept is not None,
         )
@@ -543,20 +582,20 @@ class ChatProxy:
         if isinstance(body, bytes):
             written = chat.answered
         else:
-            asking = chat.exchange(NO_MESSAGE)
-            chat.asked = written = self._background.do(partial(remember, chat.memory, asking))
+
+            def write() -> None:
+                remember(chat.memory, chat.exchange(NO_MESSAGE))
+
+            chat.asked = written = self._background.do(write)
         if written is None or chat.thread is None:  # dropped, or there are no words
             return "no"
         try:
-            async with asyncio.timeout(MAX_PROXY_MEMORY_SECONDS):
-                is_written = await asyncio.shield(asyncio.wrap_future(written))
-        except TimeoutError:
-            return "pending"
+            is_written = await _done(written)
         except BaseException:  # cancelled: the client has gone
             if isinstance(body, AnswerStream):
                 await body.aclose()
             raise
-        return "yes" if is_written else "no"
+        return "pending" if is_written is None else "yes" if is_written else "no"
 
     def _stream(
         self,
@@ -570,13 +609,19 @@ class ChatProxy:
     ) -> AnswerStream:
         """A streamed response, stored when it ends in whatever way."""
 
+        async def begun(response_id: str) -> None:
+            if chat is not None and chat.thread is not None and chat.request.is_kept:
+                chat.noted = self._background.do(partial(chat.note, response_id))
+                if chat.noted is not None:
+                    await _done(chat.noted)
+
         def ended() -> None:
             self._open.discard(stream)
             if chat is not None:
                 self._remember(chat, stream_filter.message())
 
         stream = AnswerStream(
-            response, stream_filter, call, first=first, chunks=chunks, ended=ended
+            response, stream_filter, call, first=first, chunks=chunks, begun=begun, ended=ended
         )
         self._open.add(stream)
         return stream
@@ -594,6 +639,15 @@ class ChatProxy:
 
     async def _in_thread(self, work: Callable[..., Found], *given: Any) -> Found:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+
+
+async def _done(writing: "Future[bool]") -> bool | None:
+    """Whether something was written; None where that takes too long."""
+    try:
+        async with asyncio.timeout(MAX_PROXY_MEMORY_SECONDS):
+            return await asyncio.shield(asyncio.wrap_future(writing))
+    except TimeoutError:
+        return None
 
 
 def error_answer(wire: Wire, status: int, message: str, code: str) -> ProxyAnswer:

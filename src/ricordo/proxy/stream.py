@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ricordo.providers.event_stream import DATA, EventReader
@@ -75,6 +75,10 @@ class EventSplicer:
 class StreamFilter(Protocol):
     """Passes an answer on, and may collect its message."""
 
+    @property
+    def response(self) -> str | None:
+        """See :class:`StreamListener`."""
+
     def feed(self, chunk: bytes) -> bytes: ...
 
     def flush(self) -> bytes: ...
@@ -84,6 +88,8 @@ class StreamFilter(Protocol):
 
 class PassThrough:
     """Passes everything on and collects nothing."""
+
+    response = None
 
     def feed(self, chunk: bytes) -> bytes:
         return chunk
@@ -102,6 +108,10 @@ class MemoryStreamFilter:
         self._splicer = EventSplicer("memories", memories, wire.carrier)
         self._reader = EventReader(_MAX_EVENT_BYTES)
         self._listener = wire.listener()
+
+    @property
+    def response(self) -> str | None:
+        return self._listener.response
 
     def feed(self, chunk: bytes) -> bytes:
         self._listen(self._reader.feed(chunk))
@@ -137,14 +147,18 @@ class AnswerStream:
         *,
         first: bytes = b"",
         chunks: AsyncIterator[bytes],
+        begun: Callable[[str], Awaitable[None]],
         ended: Callable[[], None],
     ) -> None:
-        """``first`` was already read from ``chunks``."""
+        """``first`` was already read from ``chunks``. ``begun`` is waited for before the id of the
+        response goes out."""
         self._response = response
         self._filter = stream_filter
         self._call = call
         self._first = first
         self._chunks = chunks
+        self._begun = begun
+        self._has_begun = False
         self._ended = ended
         self._closing: asyncio.Task[None] | None = None
 
@@ -180,15 +194,22 @@ class AnswerStream:
 
     async def _next(self) -> bytes:
         first, self._first = self._first, b""
-        if out := self._filter.feed(first):
+        if out := await self._fed(first):
             return out
         async for chunk in self._chunks:
-            if out := self._filter.feed(chunk):
+            if out := await self._fed(chunk):
                 return out
         self._call.answered(self._response.status_code)
         if rest := self._filter.flush():
             return rest
         raise StopAsyncIteration
+
+    async def _fed(self, chunk: bytes) -> bytes:
+        out = self._filter.feed(chunk)
+        if not self._has_begun and self._filter.response is not None:
+            self._has_begun = True
+            await self._begun(self._filter.response)
+        return out
 
 
 async def gathered(

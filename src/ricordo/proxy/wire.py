@@ -246,6 +246,10 @@ class KeptState:
 class StreamListener(Protocol):
     """Collects the message of one streamed answer."""
 
+    @property
+    def response(self) -> str | None:
+        """The id by which a later request can go on from the answer, once it has come."""
+
     def add(self, event: dict[str, Any]) -> None: ...
 
     def message(self) -> ChatMessage: ...

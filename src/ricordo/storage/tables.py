@@ -641,6 +641,16 @@ jobs: Final = _table(
     has_rowid=True,
 )
 
+upstream_responses: Final = _table(
+    "upstream_responses",
+    *_key(Words, "user_id", "response_hash"),
+    *_required(Words, "thread_id"),
+    *_required(Moment, "at"),
+    sa.Index("ix_upstream_responses_at", "user_id", "at"),
+)
+"""The conversation of each response that a model's endpoint keeps, so that a request that goes on
+from one finds it."""
+
 REPLACEMENTS: Final = (Event.SUPERSEDE.value, Event.MERGE.value)
 """The events of history by which one memory replaces another."""
 
