@@ -61,7 +61,8 @@ I booked the Harbour Inn for our trip. / We switched from the Harbour Inn to the
 I report to Jonas. / Mia took over from Jonas as my team lead.
 I take my pills at 9 am. / My doctor moved the pills from 9 am to 7 am.
 I've been with Acme for six years. / Scratch that, I work at Globex.
-Mein Editor ist Vim. / Bei meinem Editor hat sich etwas geändert: ich benutze Emacs.
+Mein Editor ist Vim. / Mein Editor ist nicht mehr Vim, sondern Emacs.
+Mein Teamleiter heißt Jonas. / Mein Teamleiter heißt jetzt Mia.
 Ich lebe in Basel. Was kann man hier tun? / Wir sind letzten Monat nach Graz gezogen.
 I write code in Vim. / Earlier I said I write code in Vim. That was wrong, I write code in Zed.
 """

@@ -231,6 +231,34 @@ def test_a_turn_that_a_shown_memory_retells_is_not_quoted(ana: UserMemory) -> No
 
 
 @pytest.mark.requirement("prompt.recall")
+def test_a_memory_that_a_quote_tells_is_shown_only_where_it_is_pinned(ana: UserMemory) -> None:
+    said = {"role": "user", "content": "I drink oolong tea with my sister Mara"}
+    ana.observe([said], thread="older")
+    (formed,) = ana.form("older").decisions
+
+    def shown(thread: str = "now") -> tuple[list[str], list[str]]:
+        context = ana.context("oolong tea", thread=thread, modes="recall", threshold=0.0)
+        return [one.text for one in context.memories], [one.text for one in context.quotes]
+
+    assert formed.memory_id is not None
+    told = ana.get(formed.memory_id).content
+    assert shown() == ([], [said["content"]])
+    assert shown("older") == ([], [])  # the window has it
+    ana.pin(formed.memory_id)
+    assert shown()[0] == [told]
+
+
+@pytest.mark.requirement("prompt.recall")
+def test_a_memory_without_its_conversation_is_as_sure_as_it_was_found(ana: UserMemory) -> None:
+    ana.observe([{"role": "user", "content": "Is the oolong tea back?"}], thread="newer")
+    formed = {"source": "conversation", "source_context": "I drink oolong tea at dawn"}
+    ana.narrow(thread="elsewhere").add("User drinks oolong tea at dawn", **formed)  # type: ignore[arg-type]
+    context = ana.context("oolong tea", modes="recall", threshold=0.0)
+    (shown,) = context.memories
+    assert shown.confidence == ana.search("oolong tea")[0].confidence
+
+
+@pytest.mark.requirement("prompt.recall")
 @pytest.mark.requirement("prompt.budget")
 def test_quotes_take_what_a_short_conversation_leaves(ana: UserMemory) -> None:
     said = [f"{name} says that oolong tea tastes of {name} " + "leaves " * 20 for name in NAMES]

@@ -160,6 +160,12 @@ def stories(*, is_held: bool) -> Iterator[list[tuple[int, str]]]:
         yield from by.values()
 
 
+def told() -> list[Pair]:
+    """Of those stories, what tells of a change and is near to what was said before."""
+    lines = (FOLDER / "told.jsonl").read_text(encoding="utf-8").splitlines()
+    return [Pair(**json.loads(line)) for line in lines]
+
+
 def tells_change(text: str) -> bool:
     return _CHANGE.search(text) is not None
 

@@ -1,19 +1,17 @@
-"""python -m training.stance.train LISTS XPERSONA TOKENIZER ENCODER OUT [SECONDS]: on a GPU.
+"""python -m training.stance.train SPC XPERSONA TOKENIZER ENCODER OUT [SECONDS]: on a GPU.
 
 The layers of the sentence encoder learn to read two texts together: whether a later message ends an
 earlier statement, says the same, says more, or something else. The word table stays, because the
-encoder reads it too. What one speaker says in one dialogue of LISTS (``training.reranker.lists``)
-and of XPERSONA ends nothing that the same one said before, however near it is.
+encoder reads it too. What one speaker says in one dialogue of SPC (Synthetic-Persona-Chat) and of
+XPERSONA ends nothing that the same one said before, however near it is; nor does what tells of no
+change in our long conversations. Of what does, ``told`` has the labels.
 """
 
-import gzip
 import json
 import math
 import random
-import re
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,44 +30,45 @@ from training.stance.pairs import (
     Pair,
     plain_pairs,
     spoken,
+    stories,
+    tells_change,
+    told,
     unrelated,
     written,
 )
 
-RATE, SECONDS, ROUNDS = 1.5e-4, 200.0, 30
-KEPT = {6: (0, 1, 2, 3, 4, 5), 4: (0, 1, 3, 5)}  # layers of the encoder
-SHARES = {"written": 96, "spoken": 144, "plain": 48, "unrelated": 32, "near": 96}  # of a batch
+RATE, SECONDS, ROUNDS = 1.5e-4, 250.0, 30
+SHARES = {
+    "written": 96, "spoken": 144, "told": 16, "plain": 48, "unrelated": 32,
+    "near": 64, "stories": 48,
+}  # of a batch  # fmt: skip
 NEAREST, FARTHEST = 0.97, 0.2  # cosines of what is near
+BESIDE = 6  # lines of a story that one is compared with
 DROPPED = 0.1
 UNSEEN = 10_000  # of the near lines that are held back
-_DIALOGUES = re.compile(r"learn-\d+|f\d+")  # of Synthetic-Persona-Chat and FriendsQA
+Said = list[tuple[int, str]]  # what one speaker says, with the number of the turn
 Pools = dict[str, list[tuple[list[int], list[int], int]]]
 LOST = 0.05  # of the tokens, so that nothing is learned by heart
 
 
-def said_by_one(lists: Path, xpersona: Path) -> Iterator[list[str]]:
+def said_by_one(spc: Path, xpersona: Path) -> Iterator[Said]:
     """What each speaker of a dialogue says in it."""
-    given = json.loads(gzip.decompress(lists.read_bytes()))
-    for name, rows in given["conversations"].items():
-        if not _DIALOGUES.fullmatch(name) or name in given["held"]:
-            continue
-        by: dict[str, list[str]] = defaultdict(list)
-        for number, before in rows:
-            if before < 0:  # a dialogue begins
-                yield from by.values()
-                by = defaultdict(list)
-            who, _, text = given["lines"][number].partition(": ")
-            by[who].append(text)
-        yield from by.values()
+    for path in sorted(spc.rglob("*.json")):
+        by: dict[str, list[str]] = {}
+        for one in json.loads(path.read_text(encoding="utf-8"))["messages"]:
+            by.setdefault(one["role"], []).append(one["content"]["text"])
+        yield from (list(enumerate(said)) for said in by.values())
     for path in sorted(xpersona.glob("*_persona_*.json")):
         for one in json.loads(path.read_text(encoding="utf-8")):
             for speaker in zip(*one["dialogue"], strict=False):
-                yield list(speaker)
+                yield list(enumerate(speaker))
 
 
 @torch.no_grad()
-def near(encoder, tokens: list[list[int]], dialogues: list[range]) -> list[tuple[int, int]]:
-    """Of each line the nearest that the same speaker said before."""
+def near(
+    encoder, tokens: list[list[int]], dialogues: list[Said], most: int
+) -> list[tuple[list[int], list[int], int, int]]:
+    """Of each line the nearest that the same speaker said before, as places of the lines."""
     order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
     vectors = torch.zeros(len(tokens), 384, device="cuda")
     for start in range(0, len(order), 4096):
@@ -79,31 +78,29 @@ def near(encoder, tokens: list[list[int]], dialogues: list[range]) -> list[tuple
         sizes = torch.tensor([len(row) for row in rows])
         mask = (torch.arange(ids.shape[1]) < sizes[:, None]).long()
         vectors[some] = meant(encoder, ids.cuda(), mask.cuda())
-    found = []
+    found, first = [], 0
     vectors = vectors.cpu()
-    for places in dialogues:
-        if len(places) < 2:
-            continue
-        alike = (vectors[places.start : places.stop] @ vectors[places.start : places.stop].T).tril(
-            -1
-        )
-        best = alike.max(1)
-        for later, (cosine, earlier) in enumerate(zip(*best, strict=True)):
-            if FARTHEST <= cosine <= NEAREST:
-                found.append((places[int(earlier)], places[later]))
+    for said in dialogues:
+        own = vectors[first : first + len(said)]
+        turn = torch.tensor([number for number, _ in said])
+        alike = (own @ own.T).where(turn[None, :] < turn[:, None], torch.tensor(-1.0))
+        best = alike.topk(min(most, len(said)), dim=1)
+        for later, (cosines, earlier) in enumerate(zip(*best, strict=True)):
+            for cosine, place in zip(cosines.tolist(), earlier.tolist(), strict=True):
+                if FARTHEST <= cosine <= NEAREST:
+                    found.append((tokens[first + place], tokens[first + later], -1, first + later))
+        first += len(said)
     return found
 
 
 class Comparer(nn.Module):
     """The encoder's layers over its own word table, which does not learn."""
 
-    def __init__(self, weights: dict[str, torch.Tensor], layers: int) -> None:
+    def __init__(self, weights: dict[str, torch.Tensor]) -> None:
         super().__init__()
         table = quantised(weights["embeddings.word_embeddings.weight"])
         self.bert = model(len(table))
         self.bert.load_state_dict({**weights, "embeddings.word_embeddings.weight": table}, False)
-        every = self.bert.encoder.layer
-        self.bert.encoder.layer = nn.ModuleList(every[number] for number in KEPT[layers])
         kinds = self.bert.embeddings.token_type_embeddings.weight.data
         kinds[1] = kinds[0] + 0.02 * torch.randn_like(kinds[0])
         self.bert.embeddings.word_embeddings.weight.requires_grad_(False)
@@ -158,7 +155,7 @@ def tested(comparer: Comparer, pairs: list[tuple[list[int], list[int], int]]) ->
 
 
 def main() -> None:
-    lists, xpersona, vocabulary, source, out = map(Path, sys.argv[1:6])
+    spc, xpersona, vocabulary, source, out = map(Path, sys.argv[1:6])
     seconds = float(sys.argv[6]) if sys.argv[6:] else SECONDS
     torch.manual_seed(1)
     chance = random.Random(1)
@@ -176,38 +173,42 @@ def main() -> None:
 
     encoder = model(len(weights["embeddings.word_embeddings.weight"])).eval()
     encoder.load_state_dict(weights, strict=False)
-    dialogues, lines = [], []
-    for said in said_by_one(lists, xpersona):
-        dialogues.append(range(len(lines), len(lines) + len(said)))
-        lines += said
-    tokens = encoded(lines)
-    beside = near(encoder, tokens, dialogues)
-    chance.shuffle(beside)
-    told = spoken()
-    learned = [pair for pairs in told.values() for pair, is_held in pairs if not is_held]
+
+    def beside(dialogues: list[Said], most: int) -> list[tuple[list[int], list[int], int]]:
+        lines = [text for said in dialogues for _, text in said]
+        found = near(encoder, encoded(lines), dialogues, most)
+        kept = [pair[:3] for pair in found if most == 1 or not tells_change(lines[pair[3]])]
+        chance.shuffle(kept)
+        return kept
+
+    dialogues = beside([said for said in said_by_one(spc, xpersona) if said], 1)
+    in_languages = spoken()
+    learned = [pair for pairs in in_languages.values() for pair, is_held in pairs if not is_held]
     known = written(is_held=False)
     pools = {
         "written": prepared(known),
         "spoken": prepared(learned),
+        "told": prepared(told()),
         "plain": prepared(plain_pairs(ROUNDS, 3)),
         "unrelated": prepared(unrelated([*known, *learned], chance)),
-        "near": [(tokens[one], tokens[two], -1) for one, two in beside[UNSEEN:]],
-        "unseen": [(tokens[one], tokens[two], -1) for one, two in beside[:UNSEEN]],
+        "near": dialogues[UNSEEN:],
+        "stories": beside(list(stories(is_held=False)), BESIDE),
+        "unseen": dialogues[:UNSEEN],
+        "unseen stories": beside(list(stories(is_held=True)), BESIDE),
     }
     print({name: len(pool) for name, pool in pools.items()}, flush=True)
     checked = {
         language: prepared([pair for pair, is_held in pairs if is_held])
-        for language, pairs in told.items()
+        for language, pairs in in_languages.items()
     }
     checked["written"] = prepared(written(is_held=True))
-    for layers in KEPT:
-        comparer = learned_by(Comparer(weights, layers), pools, checked, chance, seconds)
-        made = {
-            name.removeprefix("bert."): value.half().cpu().contiguous()
-            for name, value in comparer.state_dict().items()
-            if name != "bert.embeddings.word_embeddings.weight"
-        }
-        save_file(made, str(out.with_stem(f"{out.stem}-{layers}")))
+    comparer = learned_by(Comparer(weights), pools, checked, chance, seconds)
+    made = {
+        name.removeprefix("bert."): value.half().cpu().contiguous()
+        for name, value in comparer.state_dict().items()
+        if name != "bert.embeddings.word_embeddings.weight"
+    }
+    save_file(made, str(out))
 
 
 def learned_by(
@@ -232,7 +233,7 @@ def learned_by(
         labelled = right >= 0
         loss = functional.cross_entropy(said[labelled], right[labelled], label_smoothing=0.03)
         ends = said[~labelled].softmax(1)[:, 0]
-        loss = loss - torch.log(1 - 0.999 * ends).mean() * SHARES["near"] / len(some)
+        loss = loss - torch.log(1 - 0.999 * ends).sum() / len(some)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(comparer.parameters(), 1.0)
@@ -242,20 +243,24 @@ def learned_by(
             figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
             print(int(time.monotonic() - started), step, round(loss.item(), 3), figures, flush=True)
     figures = {name: tested(comparer, pairs) for name, pairs in checked.items()}
+    print(step, "steps", figures, flush=True)
     comparer.eval()
-    with torch.no_grad():
-        some = pools["unseen"]
-        ends = torch.cat(
-            [
-                comparer([(old, new) for old, new, _ in some[start : start + 512]])
-                .softmax(1)[:, 0]
-                .cpu()
-                for start in range(0, len(some), 512)
-            ]
+    for name in ("unseen", "unseen stories"):
+        ends = ended(comparer, pools[name])
+        print(
+            name, [round(float((ends >= sure).float().mean()), 4) for sure in (0.5, 0.8, 0.9, 0.95)]
         )
-    shares = [round(float((ends >= sure).float().mean()), 4) for sure in (0.5, 0.8, 0.9, 0.95)]
-    print(step, "steps", figures, "ends of near lines", shares, flush=True)
     return comparer
+
+
+@torch.no_grad()
+def ended(comparer: Comparer, pairs: list[tuple[list[int], list[int], int]]) -> torch.Tensor:
+    """How surely each later text ends the earlier one."""
+    parts = [
+        comparer([(old, new) for old, new, _ in pairs[start : start + 512]])
+        for start in range(0, len(pairs), 512)
+    ]
+    return torch.cat(parts).softmax(1)[:, 0].cpu()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Conflicts between new statements and stored memories, and how they are resolved."""
 
-import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -60,14 +59,12 @@ ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 """A message names what it ends."""
 _LIKELY: Final = Stance(SURELY, 0.0, 0.0, 0.0)
 _LIKELY_IF_NEAR: Final = Stance(SURELY, 0.0, 0.0, 1 - SURELY)  # they have no word in common
-ABOUT_WHAT: Final = pattern("corrections", "about what", re.IGNORECASE)
 _OVER: Final = pattern("corrections", "over", re.IGNORECASE)
+_CLAUSE_END: Final = re.compile(r"[,;:.!?]\s")
 _NEVER_LEFT: Final = frozenset({"origin", "birthday", "language", "past"})
 _TASTES: Final = frozenset({"like", "dislike", "event"})
 _ENDS: Final = 0.85
 _ENDS_IF_CHANGED: Final = 0.75
-_BELIEVED: Final = 0.0
-_BELIEVED_IF_CHANGED: Final = -0.5
 _UNLIKE: Final = 0.5
 _NEAR_ENOUGH: Final = 0.25
 _AS_NEAR: Final = 0.7
@@ -416,34 +413,16 @@ def stances_to(
         else:
             asked.append(place)
     answers = stances(said, [known[place] for place in asked])
-    changes, says_about_what = tells_change(candidate), bool(ABOUT_WHAT.search(said))
+    changes = tells_change(candidate)
     for place, how in zip(asked, answers, strict=True):
         old = known[place]
         is_other = has_another_value(said, old)
         surely = how.replaced >= (_ENDS_IF_CHANGED if changes else _ENDS)
-        least = _BELIEVED_IF_CHANGED if changes else _BELIEVED
-        is_believed = surely and (says_about_what or _belief(how, said, old) >= least)
-        if is_believed or (changes and is_other and how.other < _UNLIKE):
+        if surely or (changes and is_other and how.other < _UNLIKE):
             found[place] = _LIKELY if share_of_words(ENGLISH, said, old) else _LIKELY_IF_NEAR
-        elif old in similar and not is_other and not surely:
+        elif old in similar and not is_other:
             found[place] = how
     return found
-
-
-def _belief(how: Stance, said: str, old: str) -> float:
-    """How far to believe that what was said ends an earlier text, in log odds.
-
-    In long talk the model sees ends where there are none: in several sentences, without a word in
-    common, and of what was nothing lasting. ``training.stance.belief`` fits the weights.
-    """
-    lasting = max((one.chance for one in gate().read(old).pieces() if one.is_kept), default=0.0)
-    return (
-        -1.13 * math.log(max(how.other, 1e-4))
-        - 1.29 * min(len(said), 200) / 100
-        + 4.06 * share_of_words(ENGLISH, said, old)
-        + 2.28 * lasting
-        - 6.25
-    )
 
 
 def over(compared: Sequence[Stance], similarities: Sequence[float]) -> list[bool]:
@@ -477,10 +456,12 @@ def _is_left(value: str, candidate: Candidate, old: str) -> bool | None:
 
 
 def _is_no_more(said: str, old: str) -> bool:
-    """Whether a statement only denies what an earlier one says, with more words."""
-    left = set(ENGLISH.terms(_OVER.sub("", said)))
-    is_denied = _OVER.search(said) and all(one.is_positive for one in statements_of(old))
-    return bool(is_denied and left) and left <= set(ENGLISH.terms(old))
+    """Whether a clause of a statement only denies what an earlier one says, with more words."""
+    denied = [one for one in _CLAUSE_END.split(said) if _OVER.search(one)]
+    if not denied or not all(one.is_positive for one in statements_of(old)):
+        return False
+    told = set(ENGLISH.terms(old))
+    return any((left := {*ENGLISH.terms(_OVER.sub("", one))}) and left <= told for one in denied)
 
 
 def _in_its_sentence(candidate: Candidate) -> str:

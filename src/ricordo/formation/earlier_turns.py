@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from ricordo.formation.candidate import USER_ROLE, Candidate
 from ricordo.formation.conflicts import (
-    ABOUT_WHAT,
     ENDED,
     Resolution,
     over,
@@ -35,6 +34,7 @@ _JUST_BEFORE: Final = (1, 2, 3, 4)  # turns
 _ABOUT_IT: Final = 0.3
 _LONGEST: Final = 300  # characters: more is hardly one statement
 _TAKES_BACK: Final = pattern("corrections", "takes back", re.IGNORECASE)
+_ABOUT_WHAT: Final = pattern("corrections", "about what", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _meant(candidate: Candidate, said: Sequence[_Said], thread_id: str) -> list[
     if _TAKES_BACK.match(passage.text):
         last = (thread_id, passage.position - 1), (thread_id, passage.position - 2)
         return [one for one, _ in _told_in(candidate, said) if one.place in last]
-    if not ABOUT_WHAT.search(passage.text):
+    if not _ABOUT_WHAT.search(passage.text):
         return []
     near = [one for one, _ in _told_in(candidate, said) if one.similarity >= _ABOUT_IT]
     return sorted(near, key=lambda one: -one.similarity)[:1]

@@ -1,9 +1,11 @@
 """Selects the memories and earlier turns that a prompt shows for a message."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -24,6 +26,7 @@ from ricordo.recall.search import question_in
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
 from ricordo.storage.items import page_of_items
+from ricordo.storage.threads import stored_threads
 from ricordo.storage.where import audience_of, matching
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
@@ -75,6 +78,28 @@ class Selection:
     item: Item
     confidence: float | None
     owner_id: str | None = None
+
+    def is_retelling(self) -> bool:
+        """Whether it tells what was said in a conversation, as nobody has changed or pinned it."""
+        item = self.item
+        return (
+            self.owner_id is None
+            and self.confidence is not None
+            and item.source is Source.CONVERSATION
+            and item.source_context is not None
+            and item.thread_id is not None
+            and item.updated_at == item.created_at
+            and not item.pinned
+        )
+
+    def is_of(self, hit: TurnHit) -> bool:
+        """Whether the words that it was formed from are those of a turn."""
+        quote = self.item.source_context
+        return (
+            self.item.thread_id == hit.thread_id
+            and quote is not None
+            and quote in hit.content_snippet
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +187,12 @@ class MemorySelector:
             for item, one in zip(found.items, found.ranked, strict=True)
             if one.confidence >= least
         ]
-        turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window, project)
+        said = self._said(user_id, question, allowed, in_window, project)
+        turns = self._quoted(said, threshold, in_window)
+        best_turn = max((one.confidence for one in said if one.id not in in_window), default=None)
         known = (found.confidence, best_turn)
-        memories = tuple(_without_conflicts([*always, *_limited(sure, rules.most)]))
+        new = self._beyond_quotes(user_id, sure, said, turns, in_window)
+        memories = tuple(_without_conflicts([*always, *_limited(new, rules.most)]))
         return Choice(
             memories,
             tuple(_not_retold(turns, memories, self._database.analyser)),
@@ -195,36 +223,70 @@ class MemorySelector:
             for item in page.items
         ]
 
-    def _quoted(
+    def _said(
         self,
         user_id: str,
         question: str,
-        threshold: float,
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
         project: str | None,
-    ) -> tuple[tuple[TurnHit, ...], float | None]:
-        """Earlier turns, where the best is relevant enough: then less likely ones often hold the
-        rest of the answer in other words. None for a restricted agent, because turns have no theme.
-        """
+    ) -> list[TurnHit]:
+        """Earlier turns, the likeliest first. None for a restricted agent: turns have no theme."""
         if not self._quotes or allowed is not None:
-            return (), None
-        limit = min(MAX_RESULTS, self._quotes + len(in_window))
+            return []
         found = self._recall.turns.search(
             user_id,
             question,
-            limit,
+            min(MAX_RESULTS, self._quotes + len(in_window)),
             TurnFilter(in_project=project),
             threshold=None,
             explain=False,
             reading=_OF_THE_READING,
         )
-        spoken = [hit for hit in found if hit.id not in in_window and hit.role in _SPOKEN_ROLES]
-        best = max((hit.confidence for hit in spoken), default=None)
-        if best is None or best < threshold:
-            return (), best
+        return [hit for hit in found if hit.role in _SPOKEN_ROLES]
+
+    def _quoted(
+        self, said: Sequence[TurnHit], threshold: float, in_window: AbstractSet[int]
+    ) -> list[TurnHit]:
+        """Turns to quote, where the best is relevant enough: then less likely ones often hold the
+        rest of the answer in other words."""
+        spoken = [hit for hit in said if hit.id not in in_window]
+        best = max((hit.confidence for hit in spoken), default=0.0)
+        if best < threshold:
+            return []
         least = 0.0 if threshold == 0 else max(_LEAST_LIKELY_QUOTE, _SHARE_OF_BEST_QUOTE * best)
-        return tuple([hit for hit in spoken if hit.confidence >= least][: self._quotes]), best
+        return [hit for hit in spoken if hit.confidence >= least][: self._quotes]
+
+    def _beyond_quotes(
+        self,
+        user_id: str,
+        memories: Sequence[Selection],
+        said: Sequence[TurnHit],
+        quoted: Sequence[TurnHit],
+        in_window: AbstractSet[int],
+    ) -> list[Selection]:
+        """The memories that tell what the quotes and the conversation do not.
+
+        What was formed from a turn that is still stored is found by the same words as the turn, and
+        is as likely as both are: it has to hold against the best quote.
+        """
+        retold = {one.item.thread_id or "" for one in memories if one.is_retelling()}
+        if not retold or not said:
+            return list(memories)
+        with self._database.read(user_id) as view:
+            stored = stored_threads(view.connection, user_id, retold)
+        shown = [*quoted, *(hit for hit in said if hit.id in in_window)]
+        least = _SHARE_OF_BEST_MEMORY * max((hit.confidence for hit in quoted), default=0.0)
+        kept = []
+        for one in memories:
+            if not (one.is_retelling() and one.item.thread_id in stored):
+                kept.append(one)
+            elif not any(one.is_of(hit) for hit in shown):
+                source = next((hit for hit in said if one.is_of(hit)), said[-1])
+                likely = math.sqrt((one.confidence or 0.0) * source.confidence)
+                if likely >= least:
+                    kept.append(replace(one, confidence=likely))
+        return kept
 
 
 def _least(threshold: float, beside_best: float) -> float:

@@ -133,6 +133,11 @@ _reached: Final = (
 _find_thread: Final = PreparedStatement(
     _select_threads.where(threads.c.user_id == _user, threads.c.thread_id == _thread)
 )
+_present_threads: Final = PreparedStatement(
+    sa.select(threads.c.thread_id).where(
+        threads.c.user_id == _user, among(threads.c.thread_id, bound_list("thread_ids"))
+    )
+)
 _insert_thread: Final = PreparedStatement(sa.insert(threads))
 _extend_thread: Final = PreparedStatement(
     sa.update(threads)
@@ -303,6 +308,14 @@ def mark_ended(writing: WriteTransaction, ended: Mapping[int, datetime]) -> None
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
     rows = _find_thread.run_named(connection, {"user_id": user_id, "thread_id": thread_id})
     return Thread(**rows[0]) if rows else None
+
+
+def stored_threads(
+    connection: sa.Connection, user_id: str, thread_ids: Collection[str]
+) -> set[str]:
+    """Those of these threads that are stored."""
+    given = {"user_id": user_id, "thread_ids": list(thread_ids)}
+    return {row[0] for row in _present_threads.run(connection, given)}
 
 
 def page_of_threads(
