@@ -39,6 +39,7 @@ from ricordo.errors import (
     InvalidCursor,
     InvalidInput,
     InvalidPolicy,
+    InvalidSignature,
     InvalidValue,
     JobNotFound,
     KeyNotFound,
@@ -71,6 +72,7 @@ from ricordo.errors import (
     ThreadNotFound,
     UnknownField,
     UserNotFound,
+    WebhookNotFound,
 )
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import ItemFilter
@@ -97,12 +99,14 @@ from ricordo.model.vocabulary import (
     Source,
     Status,
     Undoable,
+    WebhookState,
 )
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ricordo.access.webhook_signatures import verify_webhook
     from ricordo.aio import AsyncMemory, AsyncUserMemory
     from ricordo.memory import Memory
     from ricordo.model.activity import ActivityEvent, Counters, DayActivity
@@ -166,6 +170,7 @@ if TYPE_CHECKING:
         DayLog,
         Window,
     )
+    from ricordo.model.webhook import Webhook, WebhookDelivery, WebhookSecret
     from ricordo.settings import Settings
     from ricordo.tools import AsyncTools, ToolResult, Tools
     from ricordo.user_memory import UserMemory
@@ -237,6 +242,7 @@ __all__ = [
     "InvalidCursor",
     "InvalidInput",
     "InvalidPolicy",
+    "InvalidSignature",
     "InvalidValue",
     "Item",
     "ItemFilter",
@@ -328,12 +334,18 @@ __all__ = [
     "UnknownField",
     "UserMemory",
     "UserNotFound",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookNotFound",
+    "WebhookSecret",
+    "WebhookState",
     "Window",
     "__version__",
     "check_backup",
     "open",
     "open_async",
     "restore_backup",
+    "verify_webhook",
 ]
 
 _LAZY: Final = {
@@ -408,7 +420,11 @@ _LAZY: Final = {
     "TurnHit": "ricordo.model.search",
     "TurnPart": "ricordo.model.search",
     "UserMemory": "ricordo.user_memory",
+    "Webhook": "ricordo.model.webhook",
+    "WebhookDelivery": "ricordo.model.webhook",
+    "WebhookSecret": "ricordo.model.webhook",
     "Window": "ricordo.model.thread",
+    "verify_webhook": "ricordo.access.webhook_signatures",
 }
 """Names whose modules load the database or are seldom needed; they are loaded when first used."""
 

@@ -8,7 +8,8 @@ RicordoError
 │   ├── ImportFailed        a file that cannot be read as what it should be
 │   ├── InvalidBackup       a file that is no backup, or is damaged or changed
 │   ├── InvalidPolicy       the policy file is not valid; the message names the line
-│   └── TargetRefused       an address that user settings may not point to
+│   ├── TargetRefused       an address that user settings may not point to
+│   └── InvalidSignature    what came as a webhook was not signed with its secret
 ├── NotFound                no such thing for this user (other users' things included)
 │   ├── MemoryNotFound
 │   ├── ThemeNotFound
@@ -19,6 +20,7 @@ RicordoError
 │   ├── CheckpointNotFound
 │   ├── KeyNotFound
 │   ├── GrantNotFound
+│   ├── WebhookNotFound
 │   └── GroupNotFound       none of that name, or this user is no member
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
@@ -135,6 +137,10 @@ class TargetRefused(InvalidInput):
     """An address that a user's settings may not point to; the operator's may."""
 
 
+class InvalidSignature(InvalidInput):
+    """What came as a webhook was not signed with the secret, is too old, or was changed."""
+
+
 class NotFound(RicordoError, LookupError):
     """No such thing for this user. Other users' things answer exactly the same."""
 
@@ -200,6 +206,13 @@ class GrantNotFound(NotFound):
 
     def __init__(self, grant_id: str) -> None:
         super().__init__(f"no grant {grant_id!r}")
+
+
+class WebhookNotFound(NotFound):
+    """No webhook with this id of this user."""
+
+    def __init__(self, webhook_id: str) -> None:
+        super().__init__(f"no webhook {webhook_id!r}")
 
 
 class GroupNotFound(NotFound):

@@ -269,6 +269,23 @@ OAUTH_CODE_SECONDS: Final = 60  # until a code has to be exchanged
 OAUTH_ACCESS_SECONDS: Final = 3_600  # until an access token expires
 OAUTH_REFRESH_DAYS: Final = 30  # until a refresh token expires that is not used
 
+# -- webhooks ------------------------------------------------------------------------------
+MAX_WEBHOOKS_PER_USER: Final = 10
+MAX_STORE_WEBHOOKS: Final = 20  # of the operator, for all users
+MAX_WEBHOOK_CHANGES: Final = 100  # in one request
+MAX_WEBHOOK_BYTES: Final = 256 * 1024  # of one request, but for one change that is larger
+MAX_WEBHOOK_ANSWER_BYTES: Final = 64 * 1024  # that are read of an answer, and not kept
+WEBHOOK_ANSWER_SECONDS: Final = 10.0  # until the receiver has answered
+WEBHOOK_BACKOFF_BASE_SECONDS: Final = 5.0  # after the first failure; doubled by each one
+WEBHOOK_BACKOFF_CAP_SECONDS: Final = 3_600.0
+MAX_WEBHOOK_PAUSE_SECONDS: Final = 86_400.0  # that a receiver can ask for with Retry-After
+WEBHOOK_FAILING_HOURS: Final = 72  # of nothing but failures, until a webhook is paused
+WEBHOOK_SETTLE_SECONDS: Final = 2.0  # until what was being written as one began is looked for
+WEBHOOK_YIELD_SECONDS: Final = 1.0  # until a worker looks again whether another one still delivers
+WEBHOOK_ROTATION_HOURS: Final = 24  # that the former secret signs, too
+WEBHOOK_TOLERANCE_SECONDS: Final = 300.0  # how old a request may be that a receiver believes
+MAX_KEPT_DELIVERIES: Final = 100  # the latest of each webhook
+
 # -- the service ---------------------------------------------------------------------------
 MAX_REQUEST_BYTES: Final = 10 * 1024 * 1024
 MAX_PROXY_REQUEST_BYTES: Final = 64 * 1024 * 1024  # chats may have pictures

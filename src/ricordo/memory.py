@@ -23,9 +23,11 @@ from ricordo.model.job import Job, JobStats
 from ricordo.model.record import Page
 from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport, ModelReport
 from ricordo.model.scope import ApiKey, CreatedKey, Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, GroupRole, JobState
+from ricordo.model.vocabulary import GLOBAL_OWNER, Event, GroupRole, JobState
+from ricordo.model.webhook import Webhook, WebhookDelivery, WebhookSecret
 from ricordo.operations import groups as describe_groups
 from ricordo.operations import store as describe
+from ricordo.operations import webhooks as describe_webhooks
 from ricordo.operations.operation import Operation
 from ricordo.settings import Settings
 from ricordo.storage.activity import count_active, counters_of, daily_of
@@ -36,6 +38,7 @@ from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import Parts
+from ricordo.user_memory.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from ricordo.jobs.runner import JobRunner
@@ -272,6 +275,43 @@ class Memory:
     def remove_member(self, group: str, member: str) -> None:
         with self.database.write(space_of(group)) as writing, writing.acting_for_all():
             membership.remove(writing, group, member, by_operator=True)
+
+    # -- webhooks --------------------------------------------------------------------------
+
+    @_implements(describe_webhooks.all_webhooks)
+    def webhooks(self, user: str | None, limit: int, after: str) -> tuple[Webhook, ...]:
+        owner = None if user is None else checks.user_id(user)
+        return Webhooks(self.parts, owner).listed(after=after, limit=limit)
+
+    @_implements(describe_webhooks.any_webhook)
+    def webhook(self, id: str) -> Webhook:
+        return Webhooks(self.parts, None).get(id)
+
+    @_implements(describe_webhooks.create_store_webhook)
+    def create_webhook(self, url: str, events: tuple[Event, ...]) -> WebhookSecret:
+        return Webhooks(self.parts, None).create(url, events)
+
+    @_implements(describe_webhooks.update_any_webhook)
+    def update_webhook(
+        self, id: str, url: str | None, events: tuple[Event, ...] | None, paused: bool | None
+    ) -> Webhook:
+        return Webhooks(self.parts, None).update(id, url, events, paused)
+
+    @_implements(describe_webhooks.rotate_any_webhook_secret)
+    def rotate_webhook_secret(self, id: str) -> WebhookSecret:
+        return Webhooks(self.parts, None).rotate(id)
+
+    @_implements(describe_webhooks.test_any_webhook)
+    def test_webhook(self, id: str) -> WebhookDelivery:
+        return Webhooks(self.parts, None).test(id)
+
+    @_implements(describe_webhooks.any_webhook_deliveries)
+    def webhook_deliveries(self, id: str, limit: int) -> tuple[WebhookDelivery, ...]:
+        return Webhooks(self.parts, None).deliveries(id, limit)
+
+    @_implements(describe_webhooks.delete_any_webhook)
+    def delete_webhook(self, id: str) -> Webhook:
+        return Webhooks(self.parts, None).delete(id)
 
     # -- keys ------------------------------------------------------------------------------
 

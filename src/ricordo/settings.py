@@ -130,10 +130,14 @@ class StoreSettings(BaseModel):
         default=False,
         description="Let users' own settings name addresses inside this network.",
     )
+    webhook_loopback: bool = Field(
+        default=False,
+        description="Let webhooks also go to this machine, as http://127.0.0.1:8000/….",
+    )
     secret_key: SecretStr | None = Field(
         default=None,
-        description="Key that seals users' API keys, 32 bytes in URL-safe base64. Default: one kept"
-        " in secret.key in the home folder.",
+        description="Key that seals users' API keys and the secrets of webhooks, 32 bytes in"
+        " URL-safe base64. Default: one kept in secret.key in the home folder.",
     )
     semantic_weight: float = Field(
         default=0.7, ge=0, le=1, description="How much nearness by meaning counts in a search."

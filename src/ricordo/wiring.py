@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # loaded when they are first used: they take longer than a se
     from ricordo.files.profile import ProfileFiles
     from ricordo.formation.service import Formation
     from ricordo.jobs.runner import Background, JobRunner
+    from ricordo.jobs.webhooks import WebhookDeliveries
     from ricordo.metering import MeteredModel
     from ricordo.prompt.service import PromptPolicy, PromptService
     from ricordo.transfer.drafts import FileOpener
@@ -545,6 +546,13 @@ class _Parts(Parts):
 
         return ProfileFiles(self.files, self.formation)
 
+    def make_webhooks(self) -> "WebhookDeliveries":
+        from ricordo.jobs.webhooks import WebhookDeliveries
+        from ricordo.providers.webhook_sender import WebhookSender
+
+        sender = WebhookSender(allow_loopback=self._settings.webhook_loopback)
+        return WebhookDeliveries(self.database, self.recall.embedders.secrets, sender)
+
     def make_work(self) -> Work:
         from ricordo.files.mirror import MirrorFollower
         from ricordo.jobs.handlers import standard_handlers
@@ -553,7 +561,8 @@ class _Parts(Parts):
 
         settings = self._settings
         handlers = standard_handlers(
-            self.database, self.recall, self.formation, self.upkeep, self.conversation
+            *(self.database, self.recall, self.formation, self.upkeep, self.conversation),
+            self.webhooks,
         )
         follower = MirrorFollower(self.files, partial(mirror_of, self), self.profile_files.follow)
 

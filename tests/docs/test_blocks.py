@@ -49,6 +49,9 @@ HELD = {
     "tests/docs/test_held_blocks.py::test_settings": [
         ("docs/howto/embeddings.md", "RICORDO_EMBEDDING_PROVIDER")
     ],
+    "tests/docs/test_held_blocks.py::test_a_message_of_a_webhook": [
+        ("docs/howto/webhooks.md", "{")
+    ],
     "tests/docs/test_held_blocks.py::test_prometheus": [
         ("docs/howto/observability.md", "scrape_configs:"),
         ("docs/howto/observability.md", "groups:"),

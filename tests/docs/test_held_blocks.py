@@ -12,6 +12,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from packaging.requirements import Requirement
 
 from bench import load
-from ricordo import Memory, Tools
+from ricordo import Change, Changes, Event, Memory, Tools
+from ricordo.model.webhook import changes_message
 from ricordo.settings import Settings
 from ricordo.testing import ModelServer
 from ricordo.wiring import read_settings
@@ -237,6 +239,21 @@ def test_a_line_of_the_log(
     }
     fixed = ("level", "logger", "message", "method", "route")
     assert {name: line[name] for name in fixed} == {name: said[name] for name in fixed}
+
+
+def test_a_message_of_a_webhook() -> None:
+    said = json.loads(block_of(DOCS / "howto" / "webhooks.md", "{"))
+    said["data"]["changes"][0].pop("…")
+    told = said["data"]["changes"][0]
+    change = Change(
+        **{**told, "event": Event(told["event"]), "at": datetime.fromisoformat(told["at"])}
+    )
+    made = changes_message(
+        said["data"]["webhook_id"], said["data"]["user_id"], Changes((change,), 7, more=False)
+    )
+    assert set(told) <= set(change.to_dict())
+    made["data"]["changes"][0] = {name: made["data"]["changes"][0][name] for name in told}
+    assert made == said
 
 
 def entries() -> list[dict[str, Any]]:

@@ -69,6 +69,14 @@ RENAMED: dict[type, dict[str, tuple[str, ...]]] = {
         "purge": ("purge_all",),
         "remove_member": ("remove_member_of_group",),
         "set_member": ("set_member_of_group",),
+        "create_webhook": ("create_store_webhook",),
+        "delete_webhook": ("delete_any_webhook",),
+        "rotate_webhook_secret": ("rotate_any_webhook_secret",),
+        "test_webhook": ("test_any_webhook",),
+        "update_webhook": ("update_any_webhook",),
+        "webhook": ("read_any_webhook",),
+        "webhook_deliveries": ("list_any_webhook_deliveries",),
+        "webhooks": ("list_all_webhooks",),
     },
 }
 """Routes that are called otherwise, or of which a method has several."""

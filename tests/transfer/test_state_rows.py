@@ -283,6 +283,9 @@ NOT_IN_AN_EXPORT = {
     "api_keys",  # who gets a copy of the memories must not get the keys to them
     "grants",  # nor what their programs were allowed
     "grant_tokens",
+    "webhooks",  # addresses and secrets; a copy must not send what the original sends
+    "webhook_cursors",
+    "webhook_deliveries",
     "kept_answers",  # for requests to this very store that come again
     "upstream_responses",  # that the endpoint behind this very service keeps
     "embedding_settings",  # which have a key, sealed by the secret of this installation

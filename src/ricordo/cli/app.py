@@ -24,6 +24,7 @@ from ricordo.cli import (
     serve,
     tools,
     transfer,
+    webhooks,
 )
 from ricordo.cli.commands import Command, Group, Topics, assembled, by_words
 from ricordo.cli.derived import command_of, operation_of
@@ -194,6 +195,20 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "programs": Group(
             "See programs that a user let in with OAuth, and take it back.",
             {"list": keys.programs, "revoke": keys.revoke_program},
+            default="list",
+        ),
+        "webhooks": Group(
+            "Have changes delivered to addresses, and see what became of it.",
+            {
+                "list": webhooks.list_webhooks,
+                "show": webhooks.show,
+                "create": webhooks.create,
+                "update": webhooks.update,
+                "rotate": webhooks.rotate,
+                "test": webhooks.test,
+                "deliveries": webhooks.deliveries,
+                "delete": webhooks.delete,
+            },
             default="list",
         ),
         "worker": jobs.worker,

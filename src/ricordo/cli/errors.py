@@ -80,6 +80,7 @@ _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.ProposalNotFound: "ricordo proposals shows what is open; -u says whose",
     errors.CheckpointNotFound: "ricordo checkpoint shows what is saved; -u says whose",
     errors.KeyNotFound: "ricordo keys --all shows what there is",
+    errors.WebhookNotFound: "ricordo webhooks shows what there is; -u says whose",
     errors.GroupNotFound: "ricordo groups shows in which one is; -u says who",
     errors.Conflict: "ricordo get ID or ricordo jobs shows how it stands now",
     errors.OfferRefused: "ricordo links ID shows who sees it and whom it is offered to",

@@ -37,7 +37,12 @@ _PATH_PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Responses of these are not kept: requests can be repeated anyway, nothing of an erased user may
 # be stored, and no secret.
 SEARCHES: Final = frozenset({"search", "search_turns", "query", "context"})
-_NOT_IDEMPOTENT: Final = ("Administration", "Administration: keys")
+_NOT_IDEMPOTENT: Final = (
+    "Administration",
+    "Administration: keys",
+    "Administration: webhooks",
+    "Webhooks",
+)
 _PROPOSED: Final = "Nobody asked for it, and it is sensitive or a wish: it waits for consent."
 _KNOWN: Final = "It was there already, or was updated."
 

@@ -26,6 +26,7 @@ from ricordo.formation.schedule import (
 from ricordo.formation.service import Formation
 from ricordo.index.rebuild import REINDEX_JOB, run_reindex_job
 from ricordo.jobs.runner import Handler, JobContext
+from ricordo.jobs.webhooks import WebhookDeliveries
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.memories.lifecycle import (
     LIFECYCLE_JOB,
@@ -38,6 +39,7 @@ from ricordo.model.job import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB
+from ricordo.storage.webhooks import DELIVER_JOB, NOTE_JOB
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, PLAN_JOB, RELATE_JOB, ROUND_JOB
 from ricordo.upkeep.service import Upkeep
 
@@ -48,6 +50,7 @@ def standard_handlers(
     formation: Formation,
     upkeep: Upkeep,
     conversation: ConversationService,
+    webhooks: WebhookDeliveries,
 ) -> Mapping[str, Handler]:
     """The handlers of the jobs that the store itself queues."""
 
@@ -101,6 +104,8 @@ def standard_handlers(
         INSIGHTS_JOB: insights,
         RELATE_JOB: lambda run: upkeep.relate(run.job.user_id, run.report),
         COMPACT_JOB: compact,
+        NOTE_JOB: webhooks.note,
+        DELIVER_JOB: webhooks.deliver,
     }
     if upkeep.policy.is_automatic:  # otherwise another process with a model may do it
         handlers[PLAN_JOB] = lambda run: upkeep.plan_rounds(run.report)

@@ -181,6 +181,13 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class WebhookState(StrEnum):
+    """Whether a webhook delivers changes. A paused one goes on where it was once it is resumed."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+
+
 class Lane(StrEnum):
     """Separate queues, so that quick jobs need not wait for slow ones."""
 

@@ -44,32 +44,6 @@ def system_resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def allowed_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
-    """The addresses of a host, if all of them are allowed.
-
-    Raises:
-        TargetRefused: one is not allowed, or there is none. Which of the two, and what the name
-            resolves to, is not revealed.
-    """
-    if _is_address(host):
-        problem = refusal(host)
-        if problem is not None:
-            raise TargetRefused(f"base_url: {host} is {problem}; {_ALLOWED_BY}")
-        return [host]
-    addresses = list(resolve(host, port))
-    if not addresses or any(refusal(address) is not None for address in addresses):
-        raise TargetRefused(f"base_url: {host} has no public address; {_ALLOWED_BY}")
-    return addresses
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 def refusal(address: str) -> str | None:
     """Why user settings may not point to an address, in a word or two; None when they may."""
     try:
@@ -81,6 +55,42 @@ def refusal(address: str) -> str | None:
             if parsed.version == network.version and parsed in network:
                 return f"an address that is {name}"
     return _kind(parsed)
+
+
+def allowed_addresses(
+    host: str,
+    port: int,
+    resolve: Resolve,
+    *,
+    field: str = "base_url",
+    hint: str = _ALLOWED_BY,
+    refused: Callable[[str], str | None] = refusal,
+) -> list[str]:
+    """The addresses of a host, if all of them are allowed.
+
+    ``refused`` says why one is not; errors name the ``field`` and give the ``hint``.
+
+    Raises:
+        TargetRefused: one is not allowed, or there is none. Which of the two, and what the name
+            resolves to, is not revealed.
+    """
+    if is_address(host):
+        problem = refused(host)
+        if problem is not None:
+            raise TargetRefused(f"{field}: {host} is {problem}; {hint}")
+        return [host]
+    addresses = list(resolve(host, port))
+    if not addresses or any(refused(address) is not None for address in addresses):
+        raise TargetRefused(f"{field}: {host} has no public address; {hint}")
+    return addresses
+
+
+def is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _kind(address: Address) -> str | None:

@@ -22,27 +22,31 @@ _MAX_SAID_CHARS: Final = 300
 _MIN_SECRET_BYTES: Final = 8
 
 
-def split_url(url: str) -> SplitResult:
-    """The parts of a URL. Raises InvalidValue."""
+def split_url(url: str, field: str = "base_url", *, may_query: bool = False) -> SplitResult:
+    """The parts of a URL; errors name the ``field``. Raises InvalidValue."""
     if len(url) > MAX_URL_CHARS:
-        raise InvalidValue("base_url", f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
+        raise InvalidValue(field, f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        raise InvalidValue("base_url", "only plain ASCII characters without spaces are allowed")
+        raise InvalidValue(field, "only plain ASCII characters without spaces are allowed")
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise InvalidValue("base_url", "expected http://HOST[:PORT]/PATH or https://…")
+        raise InvalidValue(field, "expected http://HOST[:PORT]/PATH or https://…")
     if not _is_host(parts.hostname or ""):
         raise InvalidValue(
-            "base_url", "HOST must be a name, four numbers such as 192.0.2.1, or [an IPv6 address]"
+            field, "HOST must be a name, four numbers such as 192.0.2.1, or [an IPv6 address]"
         )
     if parts.username is not None or parts.password is not None:
-        raise InvalidValue("base_url", "must not contain a name or password; use api_key")
-    if parts.query or parts.fragment:
-        raise InvalidValue("base_url", "must not contain ? or #")
+        instead = "" if may_query else "; use api_key"
+        raise InvalidValue(field, f"must not contain a name or password{instead}")
+    if may_query:
+        if parts.fragment:
+            raise InvalidValue(field, "must not contain #")
+    elif parts.query or parts.fragment:
+        raise InvalidValue(field, "must not contain ? or #")
     return parts
 
 

@@ -1,5 +1,7 @@
 """Connections to addresses that the guard has checked, and to no others."""
 
+import ssl
+
 import httpx2
 
 from ricordo.providers.address_guard import Resolve
@@ -12,9 +14,9 @@ class GuardedTransport(httpx2.BaseTransport):
     DNS rebinding gains nothing. The Host header, SNI and the certificate still use the name.
     """
 
-    def __init__(self, checked_addresses: Resolve) -> None:
+    def __init__(self, checked_addresses: Resolve, verify: ssl.SSLContext | bool = True) -> None:
         self._checked_addresses = checked_addresses
-        self._plain = httpx2.HTTPTransport()
+        self._plain = httpx2.HTTPTransport(verify=verify)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send to the first checked address that accepts a connection. Raises TargetRefused."""

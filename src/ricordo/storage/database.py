@@ -27,6 +27,7 @@ from ricordo.storage.groups import check_acting
 from ricordo.storage.jobs import put_job
 from ricordo.storage.sql import Moment, PreparedStatement
 from ricordo.storage.tables import history, links, users
+from ricordo.storage.webhooks import NOTE_JOB, is_followed
 from ricordo.text.analyser import Analyser
 
 _LOCK_ATTEMPTS: Final = 10
@@ -39,7 +40,10 @@ VIEWER_ACTED: Final = "viewer"
 P = ParamSpec("P")
 T = TypeVar("T")
 _lock_user: Final = PreparedStatement(
-    sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals)
+    sa.select(
+        *(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals),
+        is_followed(),
+    )
     .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
     .with_for_update()
 )
@@ -106,6 +110,7 @@ class _Ledger:
     index_stamp: int = 0
     index_epoch: int = 0
     index_removals: int = 0
+    is_followed: bool = False
     index_changed: bool = False
     rows: list[list[Any]] = field(default_factory=list)
     """Of history, the values in the order of its columns."""
@@ -256,6 +261,8 @@ class WriteTransaction:
                 moved = {"revision": ledger.revision, "updated_at": self.now}
                 _advance_user.run(self.connection, {**stamps, **moved})
                 ledger.rows.clear()
+                if ledger.is_followed:
+                    self.enqueue(NewJob(kind=NOTE_JOB, user_id=user_id, run_at=self.now))
             elif ledger.index_changed:
                 _stamp_user.run(self.connection, stamps)
             elif user_id in self._new_users and not self.keeps_user:

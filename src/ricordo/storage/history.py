@@ -50,16 +50,27 @@ def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:
 
 
 def changes_since(
-    connection: sa.Connection, user_id: str, since: int, limit: int, project: str | None = None
+    connection: sa.Connection,
+    user_id: str,
+    since: int,
+    limit: int,
+    project: str | None = None,
+    *,
+    events: Collection[Event] = (),
+    up_to: int | None = None,
 ) -> Changes:
     """Changes after a revision, oldest first; with a ``project``, without those of other ones, and
-    without texts that may quote them."""
+    without texts that may quote them. ``events`` are those that are wanted, by default all."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(history.c.user_id == user_id, history.c.revision > since)
         .order_by(history.c.revision)
         .limit(limit + 1)
     )
+    if events:
+        wanted = wanted.where(history.c.event.in_([event.value for event in events]))
+    if up_to is not None:
+        wanted = wanted.where(history.c.revision <= up_to)
     show = _change
     if project is not None:
         named = (history.c.item_id, history.c.old_ref, history.c.new_ref)

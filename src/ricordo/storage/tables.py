@@ -28,6 +28,7 @@ from ricordo.model.vocabulary import (
     Status,
     TokenKind,
     VectorState,
+    WebhookState,
 )
 from ricordo.storage.sql import Json, Moment, Vector, Words
 
@@ -255,6 +256,58 @@ grant_tokens: Final = _table(
 )
 """Codes and tokens of grants, as hashes alone. Used ones stay until they expire, so that a second
 use is noticed."""
+
+webhooks: Final = _table(
+    "webhooks",
+    *_key(Words, "user_id", "id"),
+    *_required(Words, "url"),
+    *_required(Json, "events"),
+    *_optional(Words, "project_id"),
+    *_required(Words, "sealed_secret"),
+    *_optional(Words, "sealed_old_secret"),
+    *_optional(Moment, "old_secret_until"),
+    *_required(Words, "state"),
+    *_optional(Words, "reason"),
+    *_required(sa.Integer, "failures"),
+    *_optional(Moment, "failing_since", "next_attempt_at"),
+    *_optional(Words, "last_error"),
+    *_optional(Moment, "last_delivered_at"),
+    *_required(Moment, "created_at", "updated_at"),
+    _one_of("state", WebhookState),
+)
+"""Addresses that changes are delivered to. Those for all users belong to the user ``""``. Secrets
+are encrypted."""
+
+webhook_cursors: Final = _table(
+    "webhook_cursors",
+    *_key(Words, "user_id", "webhook_id"),
+    *_required(sa.BigInteger, "revision", "ahead_to"),
+    *_required(Moment, "at"),
+    *_optional(sa.BigInteger, "sending_to"),
+    *_optional(Words, "message_id"),
+    _partial_index("ix_webhook_cursors_pending", "ahead_to > revision", "user_id", "webhook_id"),
+)
+"""Up to which ``revision`` the changes of a user were delivered to a webhook, and up to which they
+are known to go, since ``at``. A message that was begun ends with ``sending_to``, also when it is
+sent again."""
+
+webhook_deliveries: Final = _table(
+    "webhook_deliveries",
+    *_key(Words, "user_id"),
+    *_key(sa.BigInteger, "id"),
+    *_required(Words, "webhook_id", "message_id", "type"),
+    *_optional(sa.BigInteger, "first_revision", "last_revision"),
+    *_required(sa.Integer, "changes"),
+    *_required(Moment, "at"),
+    *_required(sa.Integer, "attempt"),
+    *_required(sa.Boolean, "delivered"),
+    *_optional(sa.Integer, "status"),
+    *_required(sa.Integer, "milliseconds"),
+    *_optional(Words, "error"),
+    sa.Index("ix_webhook_deliveries_webhook", "user_id", "webhook_id", "id"),
+)
+"""The latest requests of webhooks, without what they said. ``user_id`` is whose changes they were
+about; of a ping, whose webhook it is."""
 
 ended_sessions: Final = _table("ended_sessions", *_key(Words, "id"), *_required(Moment, "until"))
 """Web sessions that were signed out, until their cookies expire."""
@@ -658,6 +711,10 @@ OWNED_TABLES: Final = tuple(
     table for table in reversed(metadata.sorted_tables) if "user_id" in table.c
 )
 """Every table with a user's rows, in an order in which they can be deleted."""
+
+
+STORE_WEBHOOKS: Final = "webhooks"
+"""The row of ``store`` with the number of active webhooks for all users."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from ricordo.storage.migration import HEAD, upgrade, version_of
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import OWNED_TABLES, metadata, users
+from ricordo.storage.webhooks import pause_all
 from ricordo.transfer.backup import (
     Manifest,
     copy_rows,
@@ -185,7 +186,11 @@ def _require_empty(target: Database, former: _FormerState, replace: bool) -> Non
 
 
 def _continue_from(restored: Database, connection: sa.Connection, former: _FormerState) -> None:
-    """Never reuse an id of the former contents, and invalidate indexes of it in other processes."""
+    """Never reuse an id of the former contents, and invalidate indexes of it in other processes.
+
+    Webhooks are paused: a copy must not send what the original sends.
+    """
+    pause_all(connection, "the store was restored from a backup", restored.clock())
     restored.backend.go_on_after(connection, former.ids)
     now = int(restored.clock().timestamp() * 1_000_000)  # like the first stamp of every user
     stamp = max(now, former.last_stamp, _last_stamp(connection)) + 1

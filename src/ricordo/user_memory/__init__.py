@@ -15,6 +15,7 @@ from ricordo.user_memory.maintenance import MaintenanceOperations
 from ricordo.user_memory.memories import MemoryOperations
 from ricordo.user_memory.proposals import ProposalOperations
 from ricordo.user_memory.recall import RecallOperations
+from ricordo.user_memory.webhooks import WebhookOperations
 
 __all__ = ["UserMemory"]
 
@@ -25,6 +26,7 @@ class UserMemory(
     ConversationOperations,
     ProposalOperations,
     GroupOperations,
+    WebhookOperations,
     MaintenanceOperations,
 ):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # loaded when they are first used
     from ricordo.files.profile import ProfileFiles
     from ricordo.formation.service import Formation
     from ricordo.jobs.runner import Background, JobRunner
+    from ricordo.jobs.webhooks import WebhookDeliveries
     from ricordo.prompt.service import PromptService
     from ricordo.transfer.drafts import FileOpener
     from ricordo.upkeep.service import Upkeep
@@ -245,6 +246,10 @@ class Parts(ABC):
         return self._once("profile_files", self.make_profile_files)
 
     @property
+    def webhooks(self) -> "WebhookDeliveries":
+        return self._once("webhooks", self.make_webhooks)
+
+    @property
     def work(self) -> "Work":
         return self._once("work", self.make_work)
 
@@ -275,6 +280,9 @@ class Parts(ABC):
 
     @abstractmethod
     def make_profile_files(self) -> "ProfileFiles": ...
+
+    @abstractmethod
+    def make_webhooks(self) -> "WebhookDeliveries": ...
 
     @abstractmethod
     def make_work(self) -> "Work": ...

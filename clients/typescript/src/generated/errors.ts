@@ -151,6 +151,9 @@ export class InvalidCursor extends InvalidInput {}
 /** The policy file is not valid; the message names the line, where there is one. */
 export class InvalidPolicy extends InvalidInput {}
 
+/** What came as a webhook was not signed with the secret, is too old, or was changed. */
+export class InvalidSignature extends InvalidInput {}
+
 /** One value is wrong; `field` names it and the message says what is allowed. */
 export class InvalidValue extends InvalidInput {}
 
@@ -186,6 +189,9 @@ export class UnknownField extends InvalidInput {}
 
 /** Nothing is stored for this user. */
 export class UserNotFound extends NotFound {}
+
+/** No webhook with this id of this user. */
+export class WebhookNotFound extends NotFound {}
 
 /** The errors by the `type` of a problem. */
 
@@ -239,6 +245,7 @@ export const ERRORS = {
   InvalidBackup,
   InvalidCursor,
   InvalidPolicy,
+  InvalidSignature,
   InvalidValue,
   JobNotFound,
   KeyNotFound,
@@ -251,4 +258,5 @@ export const ERRORS = {
   ThreadNotFound,
   UnknownField,
   UserNotFound,
+  WebhookNotFound,
 };

@@ -20,9 +20,11 @@ export const OPERATIONS = {
   consolidate: { method: "POST", path: "/v1/consolidate", positions: [], lengthy: true, once: true },
   context: { method: "POST", path: "/v1/context", positions: ["message"] },
   counters: { method: "GET", path: "/v1/counters", positions: [] },
+  createWebhook: { method: "POST", path: "/v1/webhooks", positions: ["url"], once: true },
   daily: { method: "GET", path: "/v1/activity/daily", positions: [] },
   dayLog: { method: "GET", path: "/v1/log", positions: ["day"] },
   deleteCheckpoint: { method: "DELETE", path: "/v1/checkpoints/{thread}", positions: ["thread"], headers: {"if_match": "if-match"}, once: true },
+  deleteWebhook: { method: "DELETE", path: "/v1/webhooks/{id}", positions: ["id"], once: true },
   describeTheme: { method: "PATCH", path: "/v1/themes/{theme}", positions: ["theme"], once: true },
   embeddingStates: { method: "POST", path: "/v1/settings/embeddings/states", positions: ["ids"] },
   embeddingStatus: { method: "GET", path: "/v1/settings/embeddings", positions: [] },
@@ -62,6 +64,7 @@ export const OPERATIONS = {
   resume: { method: "POST", path: "/v1/threads/{thread}/resume", positions: ["thread"], lengthy: true, once: true },
   revision: { method: "GET", path: "/v1/revision", positions: [], answers: "revision" },
   revokeGrant: { method: "DELETE", path: "/v1/grants/{id}", positions: ["id"], once: true },
+  rotateWebhookSecret: { method: "POST", path: "/v1/webhooks/{id}/secret", positions: ["id"], once: true },
   saveCheckpoint: { method: "PUT", path: "/v1/checkpoints/{thread}", positions: ["thread", "state"], body: "state", headers: {"if_match": "if-match", "if_none_match": "if-none-match"}, tagged: true, once: true },
   search: { method: "POST", path: "/v1/memories/search", positions: ["query"] },
   searchTurns: { method: "POST", path: "/v1/turns/search", positions: ["query"] },
@@ -70,6 +73,7 @@ export const OPERATIONS = {
   sourceTurn: { method: "GET", path: "/v1/memories/{id}/source-turn", positions: ["id"] },
   summary: { method: "GET", path: "/v1/summary", positions: [] },
   testEmbeddings: { method: "POST", path: "/v1/settings/embeddings/test", positions: ["provider"], lengthy: true, once: true },
+  testWebhook: { method: "POST", path: "/v1/webhooks/{id}/test", positions: ["id"], lengthy: true, once: true },
   themes: { method: "GET", path: "/v1/themes", positions: [] },
   thread: { method: "GET", path: "/v1/threads/{thread_id}/standing", positions: ["thread_id"] },
   threads: { method: "GET", path: "/v1/threads", positions: [], paged: true },
@@ -78,9 +82,13 @@ export const OPERATIONS = {
   undo: { method: "POST", path: "/v1/memories/{id}/undo", positions: ["id"], once: true },
   unlink: { method: "DELETE", path: "/v1/memories/{id}/links/{with_user}", positions: ["id", "with_user"], once: true },
   updateUserProfile: { method: "PATCH", path: "/v1/profile", positions: ["fields"], once: true },
+  updateWebhook: { method: "PATCH", path: "/v1/webhooks/{id}", positions: ["id"], once: true },
   upkeep: { method: "POST", path: "/v1/upkeep", positions: [], lengthy: true, once: true },
   userProfile: { method: "GET", path: "/v1/profile", positions: [] },
   verify: { method: "POST", path: "/v1/memories/{id}/verify", positions: ["id"], once: true },
+  webhook: { method: "GET", path: "/v1/webhooks/{id}", positions: ["id"] },
+  webhookDeliveries: { method: "GET", path: "/v1/webhooks/{id}/deliveries", positions: ["id"] },
+  webhooks: { method: "GET", path: "/v1/webhooks", positions: [] },
   window: { method: "GET", path: "/v1/threads/{thread}/window", positions: ["thread"] },
 } as const satisfies Record<string, Operation>;
 
@@ -211,6 +219,14 @@ export interface UserOperations {
   counters(more?: Given<"read_counters">): Promise<Answer<"read_counters">>;
 
   /**
+   * Have changes delivered to an address from now on, in order, as signed requests.
+   *
+   * The answer has the secret that receivers verify requests with; it is shown only this once. In
+   * the scope of a project only its changes are delivered.
+   */
+  createWebhook(url: Given<"create_webhook">["url"], more?: Omit<Given<"create_webhook">, "url">): Promise<Answer<"create_webhook">>;
+
+  /**
    * What happened on each of the last days (UTC): every one of them, today last.
    *
    * It counts this user's own memories. Recalls are written with some delay: those of the last
@@ -230,6 +246,11 @@ export interface UserOperations {
    * Remove what was saved for a conversation.
    */
   deleteCheckpoint(thread: Given<"delete_checkpoint">["thread"], more?: { if_match?: string }): Promise<Answer<"delete_checkpoint">>;
+
+  /**
+   * End a webhook, and show it. What waited for it is not delivered.
+   */
+  deleteWebhook(id: Given<"delete_webhook">["id"]): Promise<Answer<"delete_webhook">>;
 
   /**
    * Change a theme's name, description and context policy.
@@ -508,6 +529,13 @@ export interface UserOperations {
   revokeGrant(id: Given<"revoke_grant">["id"]): Promise<Answer<"revoke_grant">>;
 
   /**
+   * Give a webhook a new secret, which is shown only this once.
+   *
+   * For 24 hours requests are signed with the former one, too, so that receivers can change over.
+   */
+  rotateWebhookSecret(id: Given<"rotate_webhook_secret">["id"]): Promise<Answer<"rotate_webhook_secret">>;
+
+  /**
    * Keep a program's state of a conversation, in the place of what was saved before.
    *
    * Any JSON value comes back exactly as it was given. With `If-Match` (or `If-None-Match: *` for
@@ -574,6 +602,11 @@ export interface UserOperations {
   testEmbeddings(provider?: Given<"test_embeddings">["provider"], more?: Omit<Given<"test_embeddings">, "provider">): Promise<Answer<"test_embeddings">>;
 
   /**
+   * Send a signed ping to a webhook now, and say what became of it; also where it is paused.
+   */
+  testWebhook(id: Given<"test_webhook">["id"]): Promise<Answer<"test_webhook">>;
+
+  /**
    * The headings with the number of active memories under each, most used first.
    */
   themes(): Promise<Answer<"list_themes">>;
@@ -623,6 +656,14 @@ export interface UserOperations {
   updateUserProfile(fields: Given<"update_profile">["fields"], more?: Omit<Given<"update_profile">, "fields">): Promise<Answer<"update_profile">>;
 
   /**
+   * Change what is given of a webhook, pause it or resume it.
+   *
+   * A paused one goes on where it was when it is resumed. With another address, and when it is
+   * resumed, what failed is tried again at once.
+   */
+  updateWebhook(id: Given<"update_webhook">["id"], more?: Omit<Given<"update_webhook">, "id">): Promise<Answer<"update_webhook">>;
+
+  /**
    * Do this user's round of upkeep now: forget what is not used, trim, ask for vectors.
    *
    * What takes longer (consolidation, insights, relations) is queued for a job. The round that
@@ -641,6 +682,21 @@ export interface UserOperations {
    * With `expected_updated_at` only in the state that has this `updated_at`.
    */
   verify(id: Given<"verify_memory">["id"], more?: Omit<Given<"verify_memory">, "id">): Promise<Answer<"verify_memory">>;
+
+  /**
+   * One address that this user's changes are delivered to, and how it is doing.
+   */
+  webhook(id: Given<"read_webhook">["id"]): Promise<Answer<"read_webhook">>;
+
+  /**
+   * The last requests of a webhook, the latest first, without what they said.
+   */
+  webhookDeliveries(id: Given<"list_webhook_deliveries">["id"], more?: Omit<Given<"list_webhook_deliveries">, "id">): Promise<Answer<"list_webhook_deliveries">>;
+
+  /**
+   * The addresses that this user's changes are delivered to, without their secrets.
+   */
+  webhooks(): Promise<Answer<"list_webhooks">>;
 
   /**
    * The latest turns of a conversation, and a bridge that summarises the earlier ones.

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 7abe83da208a86792c0dbdcdb257a3b09ac131dac4654f88ee8568c460f24495
+// OpenAPI document: sha256 2165db46d2fc8effc51777c9b45537e2a7748346570bd1628ed2285f888161bc
 
 export interface paths {
     "/v1/threads": {
@@ -1069,6 +1069,86 @@ export interface paths {
         put: operations["set_group_member"];
         post?: never;
         delete: operations["remove_group_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_webhooks"];
+        put?: never;
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["read_webhook"];
+        put?: never;
+        post?: never;
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        patch: operations["update_webhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2256,6 +2336,68 @@ export interface components {
          */
         VectorState: "pending" | "ready" | "error";
         /**
+         * @description An address that changes are delivered to, in order.
+         *
+         *     ``user_id`` is whose changes; None for those of all users, which only an operator has.
+         *     ``events`` are the kinds of change that are delivered; without any, all of them. ``reason`` says
+         *     why it is paused. After a failure, ``failures`` counts the attempts in vain since
+         *     ``failing_since``, and the next one is at ``next_attempt_at``. Until ``old_secret_until`` the
+         *     secret before the last rotation signs, too.
+         */
+        Webhook: {
+            id: string;
+            user_id: string | null;
+            url: string;
+            events: components["schemas"]["Event"][];
+            project_id: string | null;
+            state: components["schemas"]["WebhookState"];
+            reason: string | null;
+            failures: number;
+            failing_since: string | null;
+            next_attempt_at: string | null;
+            last_error: string | null;
+            last_delivered_at: string | null;
+            old_secret_until: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /**
+         * @description One request to the address of a webhook.
+         *
+         *     ``message_id`` is its ``webhook-id``, the same for every attempt. It was about the ``changes``
+         *     of ``user_id`` from ``first_revision`` to ``last_revision``; a ping is about none. ``status`` is
+         *     that of the answer, if there was one.
+         */
+        WebhookDelivery: {
+            id: number;
+            webhook_id: string;
+            message_id: string;
+            type: string;
+            user_id: string | null;
+            first_revision: number | null;
+            last_revision: number | null;
+            changes: number;
+            /** Format: date-time */
+            at: string;
+            attempt: number;
+            delivered: boolean;
+            status: number | null;
+            milliseconds: number;
+            error: string | null;
+        };
+        /** @description A webhook with the secret that signs what it sends: it is shown only this once. */
+        WebhookSecret: {
+            webhook: components["schemas"]["Webhook"];
+            secret: string;
+        };
+        /**
+         * @description Whether a webhook delivers changes. A paused one goes on where it was once it is resumed.
+         * @enum {string}
+         */
+        WebhookState: "active" | "paused";
+        /**
          * @description A conversation as a prompt shows it: the latest turns, and a summary of those before.
          *
          *     ``bridge`` summarises everything up to and including the turn ``compacted_to``; None where
@@ -2374,6 +2516,10 @@ export type TurnHit = components['schemas']['TurnHit'];
 export type TurnPart = components['schemas']['TurnPart'];
 export type Undoable = components['schemas']['Undoable'];
 export type VectorState = components['schemas']['VectorState'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type WebhookSecret = components['schemas']['WebhookSecret'];
+export type WebhookState = components['schemas']['WebhookState'];
 export type Window = components['schemas']['Window'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -5116,6 +5262,243 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"][];
+                };
+            };
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Where changes are sent: https://…
+                     * @example https://example.org/ricordo
+                     */
+                    url: string;
+                    /**
+                     * @description Only these kinds of change; any for all of them.
+                     * @example [
+                     *       "ADD",
+                     *       "UPDATE"
+                     *     ]
+                     */
+                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any");
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+        };
+    };
+    read_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    update_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Where changes are sent: https://…
+                     * @example https://example.org/ricordo
+                     */
+                    url?: string | null;
+                    /**
+                     * @description Only these kinds of change; any for all of them.
+                     * @example [
+                     *       "ADD",
+                     *       "UPDATE"
+                     *     ]
+                     */
+                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any") | null;
+                    /** @description Whether it delivers nothing for now; what happens meanwhile waits. */
+                    paused?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                /** @description How many entries at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook.
+                 * @example wh_4f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"][];
+                };
             };
         };
     };
