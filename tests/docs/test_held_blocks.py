@@ -246,7 +246,8 @@ def test_a_message_of_a_webhook() -> None:
     said["data"]["changes"][0].pop("…")
     told = said["data"]["changes"][0]
     change = Change(
-        **{**told, "event": Event(told["event"]), "at": datetime.fromisoformat(told["at"])}
+        **{**told, "event": Event(told["event"]), "at": datetime.fromisoformat(told["at"])},
+        actor="ana",
     )
     made = changes_message(
         said["data"]["webhook_id"], said["data"]["user_id"], Changes((change,), 7, more=False)

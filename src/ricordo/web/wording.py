@@ -24,6 +24,8 @@ SOURCES: Final[Mapping[Source, str]] = {
 JOBS: Final = {
     "form": "Forming memories from a conversation",
     "form-stale": "Finding idle conversations",
+    "webhook-changes": "Finding changes for webhooks",
+    "webhook": "Delivering to webhooks",
     "compact": "Summarising long conversations",
     "summarise": "Updating the summary of a user",
     "lapse-proposals": "Closing proposals that were not decided in time",
