@@ -107,6 +107,7 @@ def test_without_a_model_behind_it(service: Service) -> None:
     for method, route, setting in (
         ("POST", "/v1/chat/completions", "upstream_url"),
         ("POST", "/v1/messages", "anthropic_url"),
+        ("POST", "/v1/messages/count_tokens", "anthropic_url"),
         ("POST", "/v1/responses", "upstream_url"),
         ("GET", "/v1/responses/r", "upstream_url"),
         ("POST", "/v1/embeddings", "upstream_url"),
@@ -141,6 +142,7 @@ def test_what_is_passed_on(serve: Serve, model: FaultyModel) -> None:
         ("GET", "/v1/responses/resp_1/input_items?limit=2"),
         ("GET", "/v1/models/test%20model%3F"),
         ("GET", "/v1/models/acme/large:free"),
+        ("DELETE", "/v1/conversations/conv_1/items/msg_1"),
         ("POST", "/v1/embeddings"),
     ):
         sent = b'{"input":  "tea"}' if path.endswith("embeddings") else b""

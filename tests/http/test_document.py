@@ -99,6 +99,13 @@ NOT_OFFERED: dict[type, dict[str, str]] = {
 WITHOUT_A_METHOD = {
     "call_tool": "Tools.run",
     "create_chat_completion": "the chat proxy",
+    **dict.fromkeys(
+        (
+            *("count_message_tokens", "count_response_tokens", "compact_response"),
+            *(f"{verb}_conversation" for verb in ("create", "get", "update", "delete")),
+        ),
+        "the chat proxy",
+    ),
     "create_embeddings": "the chat proxy",
     "create_message": "the chat proxy",
     "create_response": "the chat proxy",

@@ -47,7 +47,8 @@ ALL_ROUTES = (
 PROXIED = {
     *("create_chat_completion", "create_message", "create_response", "create_embeddings"),
     *("list_models", "get_model", "get_response", "delete_response", "cancel_response"),
-    "list_input_items",
+    *("list_input_items", "compact_response", "count_response_tokens", "count_message_tokens"),
+    *(f"{verb}_conversation" for verb in ("create", "get", "update", "delete")),
 }
 CHAT = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hello there"}]}
 BODIES: dict[str, Any] = {
@@ -77,6 +78,8 @@ BODIES: dict[str, Any] = {
     "create_message": CHAT,
     "create_response": {"model": "m", "input": "Hello there"},
     "create_embeddings": {"model": "m", "input": "Hello there"},
+    "count_message_tokens": CHAT,
+    "count_response_tokens": {"model": "m", "input": "Hello there"},
     "create_key": {"name": "more"},
     "add_global_memory": {"content": "For all"},
 }

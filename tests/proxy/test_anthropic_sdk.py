@@ -89,6 +89,31 @@ def test_a_round_trip_with_a_tool(
     assert (stored["name"], stored["input"]) == ("weather", {"city": "Turin"})
 
 
+@pytest.mark.requirement("proxy.counts")
+def test_tokens_are_counted_with_those_of_memory(
+    anthropic_client: anthropic.Anthropic, claude: FaultyModel, ana: UserMemory
+) -> None:
+    in_thread: Any = {"extra_headers": {"X-Ricordo-Thread": "t"}}
+    claude.answer("Hello.")
+    ask(anthropic_client, {"role": "user", "content": "Hello"}, **in_thread)
+    wait_until(lambda: has_turns(ana, 2))
+    ana.add("The user moved to Turin", theme="home")
+    claude.answer_bytes([b'{"input_tokens":  42}'])
+    counted = anthropic_client.messages.count_tokens(
+        model="m", system="Be brief.", messages=[QUESTION], **in_thread
+    )
+    assert counted.to_dict() == {"input_tokens": 42}
+    request = claude.requests[-1]
+    assert request.path == "/v1/messages/count_tokens"
+    theirs, ours = request.body["system"]
+    assert theirs["text"] == "Be brief." and "green tea" in ours["text"]
+    # Nothing is recorded, and what is new is news to the chat all the same.
+    assert [turn.content for turn in ana.turns("t")] == ["Hello", "Hello."]
+    claude.answer("Green tea.")
+    ask(anthropic_client, **in_thread)
+    assert "+created: [home]" in str(claude.bodies[-1]["system"])
+
+
 @pytest.mark.requirement("proxy.errors")
 def test_errors_of_the_upstream(
     anthropic_client: anthropic.Anthropic, claude: FaultyModel, ana: UserMemory

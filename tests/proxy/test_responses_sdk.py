@@ -155,6 +155,30 @@ def test_what_the_upstream_refuses(
     assert list(ana.threads()) == []
 
 
+@pytest.mark.requirement("proxy.counts")
+def test_what_only_passes(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) -> None:
+    """Tokens are counted with those of memory; with the rest memory has nothing to do."""
+    model.answer_bytes([b'{"object": "response.input_tokens", "input_tokens": 42}'])
+    counted = client.responses.input_tokens.count(model="m", input=QUESTION)
+    assert counted.input_tokens == 42
+    request = model.requests[-1]
+    assert request.path == "/v1/responses/input_tokens"
+    assert "green tea" in request.body["instructions"]
+    kept = b'{"id": "conv_1", "object": "conversation", "created_at": 1, "metadata": {}}'
+    model.answer_bytes([kept])
+    assert client.conversations.create(items=[]).id == "conv_1"
+    model.answer_bytes([b'{"id": "conv_1", "object": "conversation.deleted", "deleted": true}'])
+    assert client.conversations.delete("conv_1").deleted
+    assert model.requests[-1].path == "/v1/conversations/conv_1"
+    model.answer_bytes([b'{"object": "list", "data": [], "model": "m", "usage": null}'])
+    assert client.embeddings.create(model="m", input="tea", encoding_format="float").data == []
+    assert model.requests[-1].body["input"] == "tea"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("m")
+    assert model.requests[-1].path == "/v1/models/m"
+    assert list(ana.threads()) == []
+
+
 def test_the_agents_sdk_with_its_own_model(
     proxy_url: str, model: FaultyModel, ana: UserMemory
 ) -> None:

@@ -107,6 +107,20 @@ async def create_message(request: Request, caller: Calling) -> Response:
 
 
 @router.post(
+    "/messages/count_tokens",
+    response_class=Response,
+    responses=_PASSED,
+    openapi_extra=_body_of({"model": "any", "messages": _MESSAGES}),
+)
+async def count_message_tokens(request: Request, caller: Calling) -> Response:
+    """Count the tokens that `/v1/messages` would send, with those of memory.
+
+    Nothing is recorded.
+    """
+    return await _chat(ANTHROPIC, request, caller, counts=True)
+
+
+@router.post(
     "/responses",
     response_class=Response,
     responses=_ANSWERED,
@@ -119,6 +133,20 @@ async def create_response(request: Request, caller: Calling) -> Response:
     keeps, has only what is new.
     """
     return await _chat(RESPONSES, request, caller)
+
+
+@router.post(
+    "/responses/input_tokens",
+    response_class=Response,
+    responses=_PASSED,
+    openapi_extra=_body_of({"model": "any", "input": "What should I drink now?"}),
+)
+async def count_response_tokens(request: Request, caller: Calling) -> Response:
+    """Count the tokens that `/v1/responses` would send, with those of memory.
+
+    Nothing is recorded.
+    """
+    return await _chat(RESPONSES, request, caller, counts=True)
 
 
 async def _pass_on(request: Request, caller: Calling) -> Response:
@@ -181,6 +209,22 @@ for _method, _path, _name, _endpoint, _about in (
         _pass_on,
         "List what a response was made from.",
     ),
+    ("POST", "/responses/compact", "compact_response", _pass_on, "Compact a long conversation."),
+    (
+        "POST",
+        "/conversations",
+        "create_conversation",
+        _pass_on,
+        "Create a conversation that the endpoint keeps.",
+    ),
+    *(
+        (method, "/conversations/{path:path}", f"{verb}_conversation", _pass_on, about)
+        for method, verb, about in (
+            ("GET", "get", "Get such a conversation, or items of it."),
+            ("POST", "update", "Change such a conversation, or add items to it."),
+            ("DELETE", "delete", "Delete such a conversation, or an item of it."),
+        )
+    ),
 ):
     router.add_api_route(
         _path,
@@ -194,7 +238,7 @@ for _method, _path, _name, _endpoint, _about in (
     )
 
 
-async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
+async def _chat(wire: Wire, request: Request, caller: Caller, *, counts: bool = False) -> Response:
     proxy: ChatProxy = request.app.state.proxy
     if not proxy.serves(wire):
         return _not_set_up("anthropic_url" if wire is ANTHROPIC else "upstream_url")
@@ -216,6 +260,7 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
             caller.key is not None and caller.key.kind is KeyKind.AGENT,
             caller.project,
         ),
+        counts=counts,
     )
     return await _send_on(request, call)
 

@@ -47,13 +47,14 @@ class ErrorMiddleware:
             await response(scope, receive, send)
 
 
+_PROXIED: Final = (
+    *("/v1/chat/completions", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens"),
+    *("/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"),
+)
 _MAXIMUM_OF: Final = {
     "/v1/import": MAX_IMPORT_FILE_BYTES,
     "/v1/admin/import": MAX_IMPORT_FILE_BYTES,
-    "/v1/chat/completions": MAX_PROXY_REQUEST_BYTES,
-    "/v1/messages": MAX_PROXY_REQUEST_BYTES,
-    "/v1/responses": MAX_PROXY_REQUEST_BYTES,
-    "/v1/embeddings": MAX_PROXY_REQUEST_BYTES,
+    **dict.fromkeys(_PROXIED, MAX_PROXY_REQUEST_BYTES),
 }
 
 

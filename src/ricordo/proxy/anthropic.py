@@ -37,6 +37,7 @@ _KINDS: Final = {
 class AnthropicWire:
     name = "anthropic"
     path = "/v1/messages"
+    count_path = "/v1/messages/count_tokens"
     models_path = "/v1/models"
 
     def key_header(self, key: str) -> tuple[str, str]:

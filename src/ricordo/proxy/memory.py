@@ -68,22 +68,13 @@ class ChatRecall:
         self._faults = faults
 
     def recall(
-        self,
-        memory: UserMemory,
-        message: str,
-        thread: str | None,
-        tools: Sequence[str],
-        *,
-        goes_on: bool = False,
+        self, memory: UserMemory, message: str, thread: str | None, tools: Sequence[str]
     ) -> Recalled:
         """What to add for a message; nothing where memory fails, because the chat goes on.
 
-        ``tools`` are the names of those that the model has. In a request that ``goes_on`` and has
-        no message, such as one with results of tools, the last one counts.
+        ``tools`` are the names of those that the model has.
         """
         try:
-            if goes_on and thread is not None and not message:
-                message = _asked_last(memory, thread)
             return self._recalled(memory, question_in(storable(message)), thread, tools)
         except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
             self._faults.note(in_log(error))
@@ -200,7 +191,7 @@ def _seed(memory: UserMemory, thread: str, kept: KeptState | None) -> str | None
     return f"{kept.id} {next((turn.message_id for turn in answers), None)}"
 
 
-def _asked_last(memory: UserMemory, thread: str) -> str:
+def asked_last(memory: UserMemory, thread: str) -> str:
     """What the user said last in a conversation."""
     said = (turn.content for turn in reversed(_latest(memory, thread)) if turn.role == USER)
     return next(said, "")

@@ -27,6 +27,7 @@ MOST_CALLS: Final = 1_000
 class OpenAiWire:
     name = "openai"
     path = "/chat/completions"
+    count_path = "/responses/input_tokens"  # chats have none of their own
     models_path = "/models"
 
     def key_header(self, key: str) -> tuple[str, str]:

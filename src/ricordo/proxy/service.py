@@ -25,6 +25,7 @@ from ricordo.proxy.memory import (
     ChatRecall,
     FaultLog,
     Recalled,
+    asked_last,
     remember,
 )
 from ricordo.proxy.openai import OPENAI
@@ -292,6 +293,8 @@ class _Chat:
     thread: str | None
     request: ChatRequest
     is_task: bool
+    counts: bool = False
+    """Whether only tokens are counted."""
     follows: str | None = None
     """The response whose conversation is to be looked up."""
     recalled: Recalled = field(default_factory=Recalled)
@@ -367,9 +370,18 @@ class ChatProxy:
         )
 
     async def answer(
-        self, request: ChatRequest, *, query: str, headers: Mapping[str, str], caller: ProxyCaller
+        self,
+        request: ChatRequest,
+        *,
+        query: str,
+        headers: Mapping[str, str],
+        caller: ProxyCaller,
+        counts: bool = False,
     ) -> ProxyAnswer:
-        """Answer a chat. Errors are responses, too, in the wire format."""
+        """Answer a chat. Errors are responses, too, in the wire format.
+
+        With ``counts`` the upstream counts the tokens of what it would get, and nothing is stored.
+        """
         wire = request.wire
         upstream = self._upstreams.get(wire.name)
         if upstream is None:
@@ -380,11 +392,14 @@ class ChatProxy:
             return error_answer(wire, 400, str(error), "invalid_value")
         is_task = chat is not None and chat.is_task
         chat = None if is_task else chat
+        if chat is not None:
+            chat.counts = counts
         body = request.body if chat is None else await self._with_memories(chat)
+        path = wire.count_path if counts else wire.path
         call_upstream = upstream.send(
-            "POST", wire.path, query, headers, body, pass_credentials=caller.pass_credentials
+            "POST", path, query, headers, body, pass_credentials=caller.pass_credentials
         )
-        answer = await self._call(upstream, call_upstream, chat)
+        answer = await self._call(upstream, call_upstream, None if counts else chat)
         if is_task:
             answer = replace(answer, headers={**answer.headers, TASK_HEADER: "true"})
         return answer
@@ -478,7 +493,7 @@ class ChatProxy:
         is_looked_up = kept is not None and kept.is_response and thread_of(headers, "") is None
         is_task = request.is_task if named is None else named
         follows = kept.id if kept is not None and is_looked_up else None
-        return _Chat(request.wire, memory, thread, request, is_task, follows)
+        return _Chat(request.wire, memory, thread, request, is_task, follows=follows)
 
     async def _with_memories(self, chat: _Chat) -> bytes:
         """The body with recalled memories; unchanged where recall takes too long."""
@@ -491,21 +506,20 @@ class ChatProxy:
         return body
 
     def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
+        request = chat.request
+        question = last_of_user(request.messages)
         try:
             thread = chat.find_thread()
+            if request.kept is not None and thread is not None and not question:
+                question = asked_last(chat.memory, thread)  # tools have answered since
         except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
             self._faults.note(in_log(error))
-            return Recalled(), chat.request.body
-        question = last_of_user(chat.request.messages)
-        recalled = self._recall.recall(
-            chat.memory,
-            question,
-            thread,
-            chat.request.tools,
-            goes_on=chat.request.kept is not None,
-        )
-        body = chat.request.body
-        return recalled, body if recalled.text is None else chat.request.with_system(recalled.text)
+            return Recalled(), request.body
+        # Who counts tokens is told no news: that is for the chat itself.
+        thread = None if chat.counts else thread
+        recalled = self._recall.recall(chat.memory, question, thread, request.tools)
+        body = request.body
+        return recalled, body if recalled.text is None else request.with_system(recalled.text)
 
     async def _call(
         self,

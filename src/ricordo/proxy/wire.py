@@ -270,6 +270,10 @@ class Wire(Protocol):
         """Path of the chat endpoint, below the upstream's URL."""
 
     @property
+    def count_path(self) -> str:
+        """Path of the endpoint that counts the tokens of a chat."""
+
+    @property
     def models_path(self) -> str: ...
 
     def key_header(self, key: str) -> tuple[str, str]: ...
