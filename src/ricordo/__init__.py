@@ -99,6 +99,7 @@ from ricordo.model.vocabulary import (
     Source,
     Status,
     Undoable,
+    Verdict,
     WebhookState,
 )
 from ricordo.version import __version__
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
         Summary,
     )
     from ricordo.model.proposal import BlockedSender, Link, Proposal, Proposed
+    from ricordo.model.rating import Rating
     from ricordo.model.reports import (
         AuditReport,
         BackupReport,
@@ -292,6 +294,7 @@ __all__ = [
     "ProposalState",
     "Proposed",
     "QueryAnswer",
+    "Rating",
     "RecalledMemory",
     "RecalledTurn",
     "Related",
@@ -334,6 +337,7 @@ __all__ = [
     "UnknownField",
     "UserMemory",
     "UserNotFound",
+    "Verdict",
     "Webhook",
     "WebhookDelivery",
     "WebhookNotFound",
@@ -403,6 +407,7 @@ _LAZY: Final = {
     "QueryAnswer": "ricordo.model.search",
     "RecalledMemory": "ricordo.model.context",
     "RecalledTurn": "ricordo.model.context",
+    "Rating": "ricordo.model.rating",
     "Related": "ricordo.model.search",
     "RelationEdge": "ricordo.model.search",
     "RelationGraph": "ricordo.model.search",

@@ -123,6 +123,7 @@ class AsyncUserMemory(_Face):
     forget = _offloaded(UserMemory.forget)
     pin = _offloaded(UserMemory.pin)
     verify = _offloaded(UserMemory.verify)
+    rate = _offloaded(UserMemory.rate)
     undo = _offloaded(UserMemory.undo)
     purge = _offloaded(UserMemory.purge)
     describe_theme = _offloaded(UserMemory.describe_theme)

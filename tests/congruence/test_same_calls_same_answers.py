@@ -126,6 +126,10 @@ calls = st.one_of(
     *(st.tuples(st.just(name), st.tuples(users, nth)) for name in BY_ID),
     st.tuples(st.just("link"), st.tuples(users, nth, users)),
     st.tuples(st.just("block"), st.tuples(users, users, st.booleans())),
+    st.tuples(
+        st.just("rate"),
+        st.tuples(users, nth, st.sampled_from(["used", "wrong", "outdated", "withdrawn"])),
+    ),
     st.tuples(st.just("forget_key"), st.tuples(users, keys.filter(bool), themes)),
     st.tuples(st.just("purge"), st.tuples(users, st.booleans())),
     st.tuples(st.just("wait"), st.tuples(st.integers(1, 20))),
@@ -183,6 +187,9 @@ class Player:
         """Mostly one of the user's own memories; 6 is the other user's, 7 nobody's."""
         other = next(user for user in USERS if user != name)
         return _nth(self.owned[other] if number == 6 else self.owned[name], number)
+
+    def rate(self, name: str, number: int, verdict: str) -> Any:
+        return self.user(name).rate(self.id(name, number), verdict)
 
     def proposal_id(self, name: str, number: int) -> int:
         """Likewise of proposals, decided ones too."""

@@ -203,6 +203,7 @@ def test_reading_and_changing_by_id(kept: Kept) -> None:
     ]
     changes: list[Callable[[int], object]] = [
         *(worker.archive, worker.restore, worker.forget, worker.pin, worker.verify, worker.undo),
+        lambda item_id: worker.rate(item_id, "wrong"),
         lambda item_id: permitted.link(item_id, "ben"),
         lambda item_id: worker.unlink(item_id, "ben"),
         lambda item_id: worker.add("Instead", theme="work", supersedes=item_id),

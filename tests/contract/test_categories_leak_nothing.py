@@ -151,7 +151,7 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
 
 WRITING = {
     *("add", "add_many", "archive", "describe_theme", "forget", "link", "merge", "narrow"),
-    *("observe", "pin", "restore", "undo", "unlink", "verify"),
+    *("observe", "pin", "rate", "restore", "undo", "unlink", "verify"),
 }
 
 
@@ -162,6 +162,7 @@ def changes(scope: UserMemory, world: World) -> list[Callable[[], object]]:
         for item in world.ids
         for change in (
             *(scope.pin, scope.verify, scope.undo, scope.archive, scope.forget, scope.restore),
+            *(lambda item, word=word: scope.rate(item, word) for word in ("used", "outdated")),
             lambda item: scope.add("green instead", supersedes=item),
             lambda item: scope.merge([item, world.ids[0]], "green both"),
             scope.unlink,

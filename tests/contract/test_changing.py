@@ -514,6 +514,7 @@ CHANGES: dict[str, Callable[..., object]] = {
     "pin": UserMemory.pin,
     "verify": UserMemory.verify,
     "undo": UserMemory.undo,
+    "rate": lambda user, id, **state: user.rate(id, "used", **state),
     "forget": UserMemory.forget,
 }
 

@@ -103,6 +103,7 @@ EXAMPLES: dict[str, Act] = {
     "restore": lambda user, one: user.restore(one),
     "pin": lambda user, one: user.pin(one),
     "verify": lambda user, one: user.verify(one),
+    "rate": lambda user, one: user.rate(one, "used"),
     "undo": lambda user, one: user.undo(one),
     "forget": lambda user, one: user.forget(one),
     "merge": lambda user, one: user.merge([one, one + 1], "Both in one"),

@@ -180,6 +180,7 @@ class World:
         calls: list[Callable[[int], object]] = [
             *(user.get, user.archive, user.forget, user.restore, user.pin, user.verify),
             *(user.undo, user.links, user.related),
+            lambda item: user.rate(item, "wrong"),
         ]
         for call in calls:
             with pytest.raises(NotFound) as caught:

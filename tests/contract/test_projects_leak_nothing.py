@@ -198,7 +198,17 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
 
 WRITING = {
     *("add", "add_many", "approve", "archive", "forget", "import_file", "link", "merge", "narrow"),
-    *("observe", "pin", "redact", "reject", "restore", "undo", "unlink", "update_user_profile"),
+    *(
+        "observe",
+        "pin",
+        "rate",
+        "redact",
+        "reject",
+        "restore",
+        "undo",
+        "unlink",
+        "update_user_profile",
+    ),
     *("members", "remove_member", "set_member", "verify"),  # groups are nobody's own
 }
 
@@ -211,6 +221,7 @@ def changes(scope: UserMemory, world: World) -> list[Callable[[], object]]:
         for change in (
             *(scope.pin, scope.verify, scope.undo, scope.archive, scope.forget, scope.restore),
             *(scope.approve, scope.reject, scope.unlink),
+            *(lambda item, word=word: scope.rate(item, word) for word in ("used", "outdated")),
             lambda item: scope.add("green instead", supersedes=item),
             lambda item: scope.merge([item, world.ids[0]], "green both"),
         )

@@ -91,6 +91,7 @@ def test_a_viewer_cannot_change_it(memory: Memory, ana: UserMemory) -> None:
         changes: list[Callable[[int], object]] = [
             *(user.archive, user.forget, user.restore, user.pin, user.verify, user.undo),
             user.links,
+            lambda item, user=user: user.rate(item, "used"),
             lambda item, user=user: user.link(item, "cleo"),
             lambda item, user=user: user.unlink(item, "cleo"),
             lambda item, user=user: user.add("Mine now", supersedes=item),

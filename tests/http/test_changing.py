@@ -34,11 +34,17 @@ def test_each_change_answers_with_the_memory_as_it_stands(ana: httpx2.Client) ->
     assert changed(ana.post(f"{ITEM}/pin"))["pinned"] is True
     assert changed(ana.post(f"{ITEM}/pin", json={"pinned": False}))["pinned"] is False
     assert changed(ana.post(f"{ITEM}/verify"))["last_verified_at"] is not None
+    rated = changed(
+        ana.post(f"{ITEM}/rate", json={"verdict": "wrong", "reason": "no", "query": "?"})
+    )
+    assert (rated["status"], rated["ratings"][0]["query"]) == ("superseded", "?")
+    assert changed(ana.post(f"{ITEM}/rate", json={"verdict": "withdrawn"}))["ratings"] == []
     ana.post("/v1/memories", json={"content": "Prefers mate", "key": "drink"})
     assert changed(ana.post(f"{ITEM}/undo", json={"reason": "wrong"}))["content"] == "Prefers tea"
     assert changed(ana.delete(ITEM, params={"reason": "asked to"}))["status"] == "deleted"
     history = ana.get(f"{ITEM}/history").json()
-    events = ["ADD", "ARCHIVE", "RESTORE", "PIN", "PIN", "VERIFY", "UPDATE", "UNDO", "DELETE"]
+    events = ["ADD", "ARCHIVE", "RESTORE", "PIN", "PIN", "VERIFY"]
+    events += ["RATE", "SUPERSEDE", "RATE", "UNDO", "UPDATE", "UNDO", "DELETE"]
     assert [one["event"] for one in history] == events
     assert (history[1]["reason"], history[-1]["reason"]) == ("old", "asked to")
 

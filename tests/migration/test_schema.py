@@ -190,6 +190,9 @@ EVERYDAY = {
         "ix_item_index_pending"
     ),
     "history WHERE user_id = ? AND item_id = 1 ORDER BY revision": "ix_history_item",
+    "items WHERE user_id = ? AND ratings IS NOT NULL AND status = 'superseded' ORDER BY id": (
+        "ix_items_rated"
+    ),
     "items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
     " AND message_id IN ('b', 'c') AND status <> 'deleted'": "ix_items_thread",
     "items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
@@ -237,6 +240,7 @@ def without_projects(connection: sa.Connection) -> None:
     for statement in (
         *("DROP INDEX uq_items_text", "DROP INDEX uq_items_key"),
         *("DROP INDEX ix_items_project", "DROP INDEX ix_threads_project"),
+        *("DROP INDEX ix_items_rated", "ALTER TABLE items DROP COLUMN ratings"),
         *(f"ALTER TABLE {one} DROP COLUMN project_id" for one in ("items", "threads", "proposals")),
         f"CREATE UNIQUE INDEX uq_items_text ON items ({text}) WHERE status = 'active'",
         f'CREATE UNIQUE INDEX uq_items_key ON items (user_id, "key", theme) WHERE {keyed}',

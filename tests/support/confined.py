@@ -22,6 +22,7 @@ OPEN_TO_CONFINED = frozenset(
         "observe",  # an agent has to tell what was said; reading it again is another thing
         "pin",
         "query",
+        "rate",
         "related",
         "relation_graph",
         "restore",

@@ -268,6 +268,8 @@ def test_changes_answer_with_the_changed_memory(cli: Cli, ana: UserMemory) -> No
         "pin 1": "Pinned 1: Prefers tea",
         "pin 1 --off": "No longer pinned: 1: Prefers tea",
         "verify 1": "Verified 1: Prefers tea",
+        "rate 1 used --query drinks?": "Rated 1: Prefers tea\nused (ana)",
+        "rate 1 withdrawn": "Rated 1: Prefers tea\nno rating",
         "link 1 ben": "Memory 1 is offered to ben, who sees it once they accept it.",
         "unlink 1 ben": "ben no longer sees 1.",
         "archive 1 --reason old": "Archived 1: Prefers tea",
@@ -276,7 +278,18 @@ def test_changes_answer_with_the_changed_memory(cli: Cli, ana: UserMemory) -> No
     }.items():
         assert cli(*command.split(), "--actor", "laptop").out == f"{said}\n"
     history = ana.history(1)[1:]
-    told = ["PIN", "PIN", "VERIFY", "CONSENT", "CONSENT", "ARCHIVE", "RESTORE", "DELETE"]
+    told = [
+        "PIN",
+        "PIN",
+        "VERIFY",
+        "RATE",
+        "RATE",
+        "CONSENT",
+        "CONSENT",
+        "ARCHIVE",
+        "RESTORE",
+        "DELETE",
+    ]
     assert [change.event for change in history] == told
     assert {change.actor for change in history} == {"laptop"}
     assert [change.reason for change in history if change.reason] == ["old", "new", "private"]

@@ -21,6 +21,7 @@ NAMES = {
         "memory_add",
         "memory_get",
         "memory_archive",
+        "memory_rate",
         "memory_list_themes",
     ),
     "single": ("memory",),
@@ -29,14 +30,14 @@ NAMES = {
 }
 READING = {"memory_search", "memory_get", "memory_list_themes", "memory_query"}
 TAKING_AWAY = {"memory_archive", "memory", "memory_forget", "memory_store", "update_user_profile"}
-REPEATABLE = {*READING, "memory_add", "memory_store"}
+REPEATABLE = {*READING, "memory_add", "memory_rate", "memory_store"}
 SAID_OF = {
     "standard": "memory_add keeps",
     "single": 'action "save" keeps',
     "query": "memory_query asks",
     "profile": "update_user_profile for",
 }
-MAX_SET_TOKENS = 1_500  # by an estimate that never counts too few
+MAX_SET_TOKENS = 1_750  # by an estimate that never counts too few
 
 named = pytest.mark.parametrize("tool", EVERY_TOOL, ids=lambda tool: tool.name)
 

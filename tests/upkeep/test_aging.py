@@ -123,6 +123,27 @@ def test_use_gives_a_new_period(tended: Tended) -> None:
     assert tended.forget() == 1
 
 
+@pytest.mark.requirement("ratings.upkeep")
+def test_what_helped_is_kept_as_long_as_the_user_says_so(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    helped, by_agent = add(tended, "Saw a heron in the reeds"), add(tended, "Plays the cello")
+    tended.clock.advance(days=59)
+    me.rate(helped, "used")
+    me.narrow(agent="bot").rate(by_agent, "used")
+    tended.memory.recall.accesses.flush()
+    tended.clock.advance(days=60)
+    assert tended.forget() == 0  # both are in use
+    tended.clock.advance(days=2)
+    assert tended.forget() == 1
+    assert (standing(tended, helped), standing(tended, by_agent)) == (
+        Status.ACTIVE,
+        Status.DELETED,
+    )
+    me.rate(helped, "withdrawn")
+    tended.clock.advance(days=61)
+    assert tended.forget() == 1
+
+
 def test_only_ones_own_memories_are_forgotten(tended: Tended) -> None:
     theirs = add(tended, "Saw a stork", user="ben")
     share(tended.memory.user("ben"), theirs, "ana")

@@ -58,6 +58,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "forget": memories.forget,
         "pin": memories.pin,
         "verify": memories.verify,
+        "rate": memories.rate,
         "merge": memories.merge,
         "undo": memories.undo,
         "theme": memories.theme,

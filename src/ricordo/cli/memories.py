@@ -203,6 +203,11 @@ def _lineage_row(how: str, item: "Item") -> list[str]:
 _EXPECT: Final = "--expect"
 
 
+def _rated(item: "Item") -> str:
+    said = ", ".join(f"{one.verdict} ({one.by})" for one in item.ratings) or "no rating"
+    return f"{tables.done('Rated')(item)}\n{said}"
+
+
 def _pinned(item: "Item") -> str:
     return tables.done("Pinned" if item.pinned else "No longer pinned:")(item)
 
@@ -256,6 +261,15 @@ restore = command_of(
 )
 verify = command_of(
     describe.verify, tables.done("Verified"), names_actor=True, expected_updated_at=_EXPECT
+)
+rate = command_of(
+    describe.rate,
+    _rated,
+    example='ricordo rate 12 wrong --reason "never lived there"',
+    names_actor=True,
+    id="ID",
+    verdict="VERDICT",
+    expected_updated_at=_EXPECT,
 )
 undo = command_of(
     describe.undo, tables.done("Back again:"), names_actor=True, expected_updated_at=_EXPECT

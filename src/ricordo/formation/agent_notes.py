@@ -26,6 +26,7 @@ _HOLDS: Final = (
 )
 _WAITS: Final = "It waits for the user's consent; do not treat it as known."
 _REFUSED: Final = "The user has turned it down before; do not ask again."
+_REFUTED: Final = "The user said that it is wrong or outdated; do not treat it as known."
 
 
 def check_no_secret(field: str, draft: NewMemory, file: str | None = None) -> None:
@@ -39,13 +40,18 @@ def check_no_secret(field: str, draft: NewMemory, file: str | None = None) -> No
         raise InvalidValue(field, _HOLDS)
 
 
-def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -> None:
+def check_needs_no_consent(
+    formation: Formation, scope: Scope, field: str, draft: NewMemory
+) -> None:
     """Refuse what may only be proposed, where proposals are not possible.
 
     Raises:
-        InvalidValue: it is sensitive, a wish, or contains a secret.
+        InvalidValue: it is sensitive, a wish, or contains a secret, or the user said that it is
+            not so.
     """
     check_no_secret(field, draft)
+    if _is_refuted(formation, scope, draft):
+        raise InvalidValue(field, "the user said that it is wrong or outdated; do not add it again")
     touched = consent.touched_fields(formation.policy, _candidate(formation, draft))
     if touched:
         raise InvalidValue(
@@ -65,6 +71,8 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
         CategoryNotAllowed, ScopeWidened: this scope may not write it.
     """
     check_no_secret("content", draft)
+    if _is_refuted(formation, scope, draft):
+        return Proposed(proposal_id=None, status=TURNED_DOWN, fields=(), note=_REFUTED)
     candidate = _candidate(formation, draft)
     if not consent.touched_fields(formation.policy, candidate):
         return None
@@ -88,6 +96,12 @@ def proposed(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed |
             evidence = ProposalEvidence(candidate.quote, (), stamped.thread_id, scope.actor)
             number = keep_proposal(writing, formation.policy, waiting, kept, evidence)
         return Proposed(proposal_id=number, status=PROPOSED, fields=waiting.fields, note=_WAITS)
+
+
+def _is_refuted(formation: Formation, scope: Scope, draft: NewMemory) -> bool:
+    project = scope.project_id if draft.project_id is None else draft.project_id
+    with formation.database.read(scope.user_id) as view:
+        return consent.is_refuted(view.connection, scope.user_id, draft.content, project)
 
 
 def _candidate(formation: Formation, draft: NewMemory) -> Candidate:

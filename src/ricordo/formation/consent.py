@@ -1,8 +1,10 @@
 """What may be stored at once, and what needs the user's consent."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
+
+import sqlalchemy as sa
 
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.schedule import FormationPolicy
@@ -10,11 +12,14 @@ from ricordo.formation.sensitive import plain_text, sensitive_fields_of
 from ricordo.formation.statements import opposed, refines, says_nothing_new
 from ricordo.formation.words import pattern, words
 from ricordo.frozen import dataclass
-from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
+from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, MAX_REFUTED, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
-from ricordo.model.vocabulary import MemoryType, ProposalKind
+from ricordo.model.vocabulary import MemoryType, ProposalKind, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import open_proposals, rejected_since
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import items
+from ricordo.storage.where import is_of
 from ricordo.text.normalise import content_hash
 
 MONEY: Final = "redirects_money"
@@ -51,6 +56,7 @@ NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
 NEEDS_CORROBORATION: Final = "waits until it is said again"
 PROPOSED_BEFORE: Final = "proposed already"
 TURNED_DOWN: Final = "turned down before"
+REFUTED: Final = "the user said since that it is not so"
 UNSURE_VOICE: Final = "unsure_voice"
 """The field of a proposal that may be in somebody else's words."""
 _REQUESTS: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
@@ -180,6 +186,40 @@ def settled_by(
     return same, overtaken
 
 
+def is_refuted_by_user(writing: WriteTransaction, candidate: Candidate) -> bool:
+    """Whether the user called the same wrong or outdated since this was said."""
+    at = candidate.passage.at
+    place = writing.connection, writing.user_id
+    return is_refuted(*place, candidate.content, candidate.project_id, said_at=at)
+
+
+def is_refuted(
+    connection: sa.Connection,
+    user_id: str,
+    content: str,
+    project_id: str | None,
+    *,
+    said_at: datetime | None = None,
+) -> bool:
+    """Whether the user called what says the same wrong or outdated, after it was said. Without
+    ``said_at`` it is an agent who says so now: the user's word stands.
+    """
+    where = sa.and_(
+        items.c.user_id == user_id,
+        items.c.ratings.is_not(None),
+        items.c.status == sa.literal_column(f"'{Status.SUPERSEDED.value}'"),
+        is_of(items, project_id),
+    )
+    return any(
+        _is_same(content, item.content)
+        for item in find_items(connection, where, MAX_REFUTED)
+        if any(
+            rating.is_against and not rating.is_agent and (said_at is None or said_at <= rating.at)
+            for rating in item.ratings
+        )
+    )
+
+
 def reason_of(waiting: PendingConsent) -> str:
     if waiting.kind is ProposalKind.CORROBORATION:
         return NEEDS_CORROBORATION
@@ -230,12 +270,13 @@ def _kind_of(
 
 
 def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:
-    if proposal.content_hash == digest:
+    return proposal.content_hash == digest or _is_same(candidate.content, _content(proposal))
+
+
+def _is_same(said: str, before: str) -> bool:
+    if content_hash(said) == content_hash(before):
         return True
-    proposed = _content(proposal)
-    return not opposed(candidate.content, proposed) and (
-        says_nothing_new(candidate.content, proposed) or refines(candidate.content, proposed)
-    )
+    return not opposed(said, before) and (says_nothing_new(said, before) or refines(said, before))
 
 
 def _answers_the_same(proposal: StoredProposal, candidate: Candidate) -> bool:

@@ -179,6 +179,8 @@ class DecisionWriter:
         may_write: bool,
     ) -> Decision:
         candidate = resolution.candidate
+        if consent.is_refuted_by_user(writing, candidate):
+            return not_written(resolution, Action.IGNORE, consent.REFUTED)
         waiting = consent.waiting_for(writing, self._policy, candidate)
         draft = draft_of(candidate, thread_id, writing.now)
         if waiting is not None and not waiting.is_ripe:

@@ -54,6 +54,17 @@ ITEM: Final[dict[str, Any]] = {
     "last_verified_at": None,
     "access_count": 0,
     "project_id": "github.com/acme/shop",
+    "ratings": [
+        {
+            "verdict": "used",
+            "by": "ana",
+            "is_agent": False,
+            "at": _NOTED,
+            "reason": None,
+            "query": "What shall we drink?",
+            "thread_id": None,
+        }
+    ],
 }
 CHANGE: Final[dict[str, Any]] = {
     "revision": 12,

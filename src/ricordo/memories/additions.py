@@ -315,7 +315,7 @@ def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _origin(writing: WriteTransaction, draft: NewMemory) -> dict[str, Any]:
-    """What a new text does not inherit: origin, validity, verification."""
+    """What a new text does not inherit: origin, validity, verification, ratings."""
     return {
         "source": draft.effective_source,
         "confidence": draft.effective_confidence,
@@ -325,5 +325,6 @@ def _origin(writing: WriteTransaction, draft: NewMemory) -> dict[str, Any]:
         "last_verified_at": None,
         "last_accessed_at": None,
         "access_count": 0,
+        "ratings": (),
         **{name: getattr(draft, name) for name in PROVENANCE},
     }

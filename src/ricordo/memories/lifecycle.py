@@ -7,11 +7,19 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.errors import Changed, IllegalTransition, MemoryNotFound, NotOwner, Occupied
+from ricordo.errors import (
+    Changed,
+    IllegalTransition,
+    MemoryNotFound,
+    NotOwner,
+    Occupied,
+    PermissionMissing,
+)
 from ricordo.limits import SWEEP_BATCH_ITEMS
 from ricordo.model.group import group_of
 from ricordo.model.item import Item, check_step
 from ricordo.model.job import NewJob
+from ricordo.model.rating import is_refuted, unrefuted
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction
@@ -312,6 +320,7 @@ def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str |
     if item.status is Status.SUPERSEDED:
         raise IllegalTransition(f"memory {item.id} was superseded: undo brings it back")
     check_step(item.id, item.status, Status.ACTIVE)
+    check_may_return(scope, item)
     values: dict[str, Any] = {}
     if item.status is Status.DELETED:
         for version in _old_versions(writing, item):
@@ -336,7 +345,7 @@ def reactivate(
     reason: str | None,
     values: dict[str, Any] | None = None,
 ) -> Item:
-    """Make a memory active again, if its place is free.
+    """Make a memory active again, if its place is free: nobody calls it wrong any more.
 
     Raises:
         Occupied: its key or text has been taken by another active memory.
@@ -345,7 +354,21 @@ def reactivate(
     changes: dict[str, Any] = {**(values or {}), "status": Status.ACTIVE, "purge_at": None}
     if is_expired(item, writing.now):
         changes["expires_at"] = None  # or it would be gone again at once
+    if is_refuted(item.ratings):
+        changes["ratings"] = unrefuted(item.ratings)
     return set_values(writing, item, changes, event, actor, reason)
+
+
+def check_may_return(scope: Scope, item: Item) -> None:
+    """Refuse to an agent to bring back what the user called wrong or outdated.
+
+    Raises:
+        PermissionMissing: it is one.
+    """
+    if is_refuted(item.ratings) and not scope.is_the_users:
+        raise PermissionMissing(
+            f"the user said that memory {item.id} is wrong or outdated: only they can bring it back"
+        )
 
 
 def pin(writing: WriteTransaction, scope: Scope, item_id: int, pinned: bool) -> Item:

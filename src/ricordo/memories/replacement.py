@@ -1,7 +1,7 @@
 """Replaces memories by one: superseding, merging, absorbing, and undo."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from ricordo.limits import MAX_MERGED_ITEMS, MAX_PREDECESSORS, MAX_TAGS
 from ricordo.memories.additions import add_all, update_keyed
 from ricordo.memories.lifecycle import (
     check_in_reach,
+    check_may_return,
     check_place_is_free,
     end_when_replaced,
     is_expired,
@@ -24,6 +25,7 @@ from ricordo.memories.lifecycle import (
 from ricordo.memories.lookup import read_items
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_values
+from ricordo.model.rating import joined
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable
@@ -233,17 +235,31 @@ def end(
     """Supersede memories by nothing that is stored: what is true instead may wait for consent."""
     for old in [own_item(writing, scope, one) for one in ids]:
         if old.status is Status.ACTIVE:
-            _close(writing, old, start)
-            record_change(
-                writing,
-                old,
-                Event.SUPERSEDE,
-                actor=scope.actor,
-                reason=reason,
-                old_ref=old.id,
-                meta={MADE: False},
-                before={"valid_to": plain(old.valid_to)},
-            )
+            close(writing, scope, old, start, reason)
+
+
+def close(
+    writing: WriteTransaction,
+    scope: Scope,
+    old: Item,
+    start: datetime,
+    reason: str | None = None,
+    *,
+    meta: Mapping[str, Any] | None = None,
+) -> Item:
+    """End a memory from ``start`` on by nothing else."""
+    ended = _close(writing, old, start)
+    record_change(
+        writing,
+        old,
+        Event.SUPERSEDE,
+        actor=scope.actor,
+        reason=reason,
+        old_ref=old.id,
+        meta={MADE: False, **(meta or {})},
+        before={"valid_to": plain(old.valid_to)},
+    )
+    return ended
 
 
 def _inheriting(draft: NewMemory, olds: Sequence[Item], scope: Scope) -> NewMemory:
@@ -287,14 +303,15 @@ def undo(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | No
     plan = plan_undo(writing.connection, scope, item, writing.now)
     if plan.undoable is Undoable.UPDATE:
         return _undo_update(writing, scope, plan.item, plan.change, reason)
+    check_may_return(scope, plan.item)
     replacement = plan.withdrawn
     if replacement is not None and replacement.status is Status.ACTIVE:
         why = f"took the place of memory {plan.item.id}, which was brought back"
         archived = {"status": Status.ARCHIVED}
         set_values(writing, replacement, archived, Event.ARCHIVE, scope.actor, why)
     for sibling in plan.siblings:
-        _restore(writing, scope, sibling.item, sibling.change, reason)
-    return _restore(writing, scope, plan.item, plan.change, reason)
+        restore_closed(writing, scope, sibling.item, sibling.change, reason)
+    return restore_closed(writing, scope, plan.item, plan.change, reason)
 
 
 def _undo_update(
@@ -334,9 +351,10 @@ def _undo_update(
     return former
 
 
-def _restore(
+def restore_closed(
     writing: WriteTransaction, scope: Scope, item: Item, change: Change, reason: str | None
 ) -> Item:
+    """Bring back what a change superseded, as it was."""
     if TAKEN_UP in change.meta:
         _subtract_absorbed(writing, scope, item, change, reason)
     hand_over_entry(writing, change.new_ref or 0, item.id)
@@ -354,6 +372,8 @@ def _subtract_absorbed(
     taken_up = former_values(change.meta[TAKEN_UP])
     count = max(0, survivor.access_count - taken_up.get("access_count", 0))
     values: dict[str, Any] = {"access_count": count, "updated_at": changed_at(writing, survivor)}
+    if "ratings" in taken_up and survivor.ratings == joined(taken_up["ratings"], absorbed.ratings):
+        values["ratings"] = taken_up["ratings"]
     for name in ("last_accessed_at", "last_verified_at"):
         if getattr(survivor, name) == getattr(absorbed, name):  # not again since
             values[name] = taken_up.get(name)
@@ -366,13 +386,14 @@ def _subtract_absorbed(
     update_item(writing, survivor, values)
 
 
-def _close(writing: WriteTransaction, old: Item, start: datetime) -> None:
-    closed = {
+def _close(writing: WriteTransaction, old: Item, start: datetime) -> Item:
+    closed: dict[str, Any] = {
         "status": Status.SUPERSEDED,
         "valid_to": end_when_replaced(old, start),
         "updated_at": changed_at(writing, old),
     }
     update_item(writing, old, closed)
+    return replace(old, **closed)
 
 
 def absorb(
@@ -472,12 +493,16 @@ def _with_recalls(
         # It was said again, so it must not be forgotten soon.
         "updated_at": changed_at(writing, survivor),
     }
-    update_item(writing, survivor, values)
     taken_up = {
         "access_count": absorbed.access_count,
         "last_accessed_at": plain(survivor.last_accessed_at),
         "last_verified_at": plain(survivor.last_verified_at),
     }
+    ratings = joined(survivor.ratings, absorbed.ratings)
+    if ratings != survivor.ratings:
+        values["ratings"] = ratings
+        taken_up["ratings"] = plain(survivor.ratings)
+    update_item(writing, survivor, values)
     merged = {MERGED_IDS: list(together)} if event is Event.MERGE else {}
     record_change(
         writing,

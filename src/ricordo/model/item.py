@@ -10,6 +10,8 @@ from ricordo.errors import IllegalTransition
 from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
+from ricordo.model.group import group_of
+from ricordo.model.rating import Rating, parse_ratings
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import (
     ContextPolicy,
@@ -30,7 +32,7 @@ _PRIVATE = (*PROVENANCE, "project_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item(Record):
     """One remembered thing. All times are UTC. ``project_id`` is the project that it is about; None
-    for what is so in all of them.
+    for what is so in all of them. ``ratings`` are what users and agents say of it (``rate``).
 
     ``embedding`` says how far its vector is, in answers of ``get``: until it is ``ready`` the
     memory is found by words alone. None where no vectors are made, or it was not looked up.
@@ -65,6 +67,7 @@ class Item(Record):
     last_verified_at: datetime | None
     access_count: int
     project_id: str | None = None
+    ratings: tuple[Rating, ...] = ()
     embedding: VectorState | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,10 +78,13 @@ class Item(Record):
         return shown
 
     def as_seen_by(self, viewer: str) -> Self:
-        """The memory for another user: without its origin and project."""
+        """The memory for another user: without its origin and project, and without ratings, unless
+        it is a group's."""
         if viewer == self.user_id:
             return self
         hidden: dict[str, Any] = dict.fromkeys(_PRIVATE)
+        if group_of(self.user_id) is None:
+            hidden["ratings"] = ()
         return replace(self, **hidden)
 
     def without_secrets(self) -> Self:
@@ -245,7 +251,7 @@ _DRAFTED: Final = frozenset(
     }
 )
 _MOMENTS: Final = ("last_verified_at", "last_accessed_at")
-FORMER_FIELDS: Final = _DRAFTED | {*_MOMENTS, "access_count", "status"}
+FORMER_FIELDS: Final = _DRAFTED | {*_MOMENTS, "access_count", "ratings", "status"}
 _PLACEHOLDER: Final = "-"
 
 
@@ -268,6 +274,8 @@ def former_values(before: Mapping[str, Any]) -> dict[str, Any]:
         values["access_count"] = checks.integer(
             "access_count", before["access_count"], 0, limits.MAX_ID
         )
+    if "ratings" in before:
+        values["ratings"] = parse_ratings("ratings", before["ratings"])
     if "status" in before:
         checks.choice("status", before["status"], Status)
     return _complete(values)

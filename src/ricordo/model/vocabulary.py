@@ -87,6 +87,18 @@ class Event(StrEnum):
     PIN = "PIN"
     VERIFY = "VERIFY"
     UNDO = "UNDO"
+    RATE = "RATE"
+
+
+class Verdict(StrEnum):
+    """What a rating says of a memory: it helped, it was never true, it is true no longer; or that
+    the rating before is taken back.
+    """
+
+    USED = "used"
+    WRONG = "wrong"
+    OUTDATED = "outdated"
+    WITHDRAWN = "withdrawn"
 
 
 class ContextPolicy(StrEnum):

@@ -11,7 +11,7 @@ from ricordo.model.item import Added, Change, Changes, Item, Lineage, Project
 from ricordo.model.item import Theme as ThemeRecord
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
-from ricordo.model.vocabulary import ContextPolicy, GroupRole
+from ricordo.model.vocabulary import ContextPolicy, GroupRole, Verdict
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     BeforeTime,
@@ -218,6 +218,44 @@ def verify(id: MemoryId, *, expected_updated_at: Expected = None) -> Item:
 
     Raises:
         Changed: it is in another state by now.
+        MemoryNotFound, NotOwner, IllegalTransition.
+    """
+
+
+@change("POST /v1/memories/{id}/rate rate_memory", within_categories=True, in_group=GroupRole.WRITE)
+def rate(
+    id: MemoryId,
+    verdict: Annotated[
+        Verdict | str,
+        Choice(
+            Verdict,
+            about="used: it helped; wrong: never true; outdated: true no longer; withdrawn: take"
+            " back what was said.",
+            example="used",
+            metavar="WORD",
+        ),
+    ],
+    *,
+    reason: Reason = None,
+    query: Annotated[
+        str | None,
+        Text(limits.MAX_QUERY_CHARS, is_optional=True, about="The question it was shown for."),
+    ] = None,
+    expected_updated_at: Expected = None,
+) -> Item:
+    """Say that a memory helped, or that it is not so.
+
+    The latest word of each user and agent counts.
+    ``used`` raises it a little in searches, and keeps it from being forgotten. What a user calls
+    ``wrong`` or ``outdated`` is out of reads as if replaced (``undo``, or ``withdrawn``, brings it
+    back as it was) and is not formed again from what was said before. What an agent says counts
+    half, lowers the rank alone, and not at all against what a user says. ``withdrawn`` takes back
+    what was said. Ratings fade within months; ``explain`` of a search shows what they did. The
+    same said again within a day changes nothing.
+
+    Raises:
+        Changed: it is in another state by now.
+        Occupied: to be brought back, its key or text was taken by another active memory.
         MemoryNotFound, NotOwner, IllegalTransition.
     """
 

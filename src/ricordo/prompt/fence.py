@@ -39,9 +39,17 @@ query gives the newest; status "any" also looks at archived ones.
 - memory_get reads one memory in full by its id.
 - memory_add keeps what will matter later: one fact, wish or instruction at a time, under a theme.
 - Correct by adding the right memory, then memory_archive the old one. There is no edit.
+- memory_rate says that one helped, or is wrong or outdated.
 - Say when you are not sure. Do not invent memories."""
 _LISTING_TOOL: Final = "memory_list_themes"
-GUIDED_TOOLS: Final = ("memory_search", "memory_get", "memory_add", "memory_archive", _LISTING_TOOL)
+GUIDED_TOOLS: Final = (
+    "memory_search",
+    "memory_get",
+    "memory_add",
+    "memory_archive",
+    "memory_rate",
+    _LISTING_TOOL,
+)
 """The tools that the standard guide is about."""
 _ASKING_TOOLS: Final = ("memory_query", "memory_search", "memory")
 """Those that answer a question, the most fitting first."""

@@ -12,8 +12,10 @@ from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
 from ricordo.index.names import UserNames
 from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.group import group_of
 from ricordo.model.item import Item
 from ricordo.model.proposal import other_owner
+from ricordo.model.rating import stored_ratings
 from ricordo.model.search import MemoryHit, Signals
 from ricordo.model.vocabulary import (
     DEFAULT_CONFIDENCE,
@@ -36,6 +38,7 @@ from ricordo.recall.ranking import (
     Boosts,
     Ranking,
     Scores,
+    rating_shift,
 )
 from ricordo.recall.reranker import Line
 from ricordo.recall.search import Ranked, Search, SearchAnswer
@@ -61,6 +64,7 @@ _COLUMNS: Final = (
     items.c.confidence,
     items.c.valid_from,
     sa.func.length(items.c.content),
+    items.c.ratings,
 )
 
 
@@ -74,6 +78,7 @@ class _Facts(NamedTuple):
     confidence: int
     moment: datetime
     length: int
+    ratings: Sequence[Mapping[str, Any]] | None
 
 
 class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
@@ -197,6 +202,16 @@ class MemorySearch(Search[ItemFilter, Item, MemoryHit]):
         """Boosts raise or lower the log-odds, by little enough."""
         given = features(question, found, fused, fused)
         return ranker(self.kind).chances(given, LEARNED_BOOST * _shares(boosts))
+
+    def _shifts(self, user_id: str, rows: Sequence[Any], now: datetime) -> dict[int, float]:
+        """Ratings of others' memories are theirs, unless they are a group's."""
+        if not self._ranking.uses("ratings"):
+            return {}
+        return {
+            row.id: rating_shift(stored_ratings(row.ratings), now)
+            for row in rows
+            if row.ratings and (row.user_id == user_id or group_of(row.user_id) is not None)
+        }
 
     def _read(
         self, view: ReadTransaction, user_id: str, best: Sequence[Ranked], wanted: ItemFilter

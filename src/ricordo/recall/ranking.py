@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final, Self
 
 import numpy as np
 
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass, field
+from ricordo.model.rating import Rating, counted
 
 PARTS: Final = (
     "semantic",
@@ -26,6 +28,7 @@ PARTS: Final = (
     "fuzzy",
     "exact",
     "learned",
+    "ratings",
 )
 """What can be turned off: the signals, the boosts, and the learned ranking."""
 
@@ -59,6 +62,11 @@ CONFIDENCE_BOOST: Final = 0.05
 RELATION_BOOST: Final = 0.05
 DATED_BOOST: Final = 0.10
 INSIGHT_PENALTY: Final = 0.20
+# By how much ratings shift the log-odds of a result, at most, however many they are.
+RATED_UP: Final = 0.6
+RATED_DOWN: Final = 2.0
+AGENT_RATING: Final = 0.5  # what an agent says, beside what the user does
+RATING_HALF_LIFE_DAYS: Final = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,23 @@ def _weighed(
         return np.zeros(0 if some is None else len(some))
     first, *others = (weights[name] / total * scores for name, scores in present.items())
     return first + others[0] if others else first
+
+
+def rating_shift(ratings: Iterable[Rating], now: datetime) -> float:
+    """What was said of a memory, as log-odds: more of the same adds ever less, and it fades."""
+    worth = {True: 0.0, False: 0.0}
+    for one in counted(ratings):
+        days = max(0.0, (now - one.at).total_seconds() / 86_400)
+        weight = AGENT_RATING if one.is_agent else 1.0
+        worth[one.is_against] += weight * 0.5 ** (days / RATING_HALF_LIFE_DAYS)
+    up, down = worth[False], worth[True]
+    return RATED_UP * up / (1 + up) - RATED_DOWN * down / (1 + down)
+
+
+def shifted(chance: float, shift: float) -> float:
+    """A probability with its log-odds shifted."""
+    factor = math.exp(shift)
+    return chance * factor / (1 - chance + chance * factor)
 
 
 # Two independent hints: similarity, and the share of the query's rare terms. Either alone can

@@ -4,6 +4,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -33,6 +34,7 @@ from ricordo.recall.ranking import (
     fused,
     nearness,
     normalised,
+    shifted,
     strength,
     with_exact,
 )
@@ -94,6 +96,11 @@ class Ranked:
     weighed: float
     learned: float | None
     """What the net says, before the second reading; None where it was not asked."""
+    shift: float = 0.0
+    """What ratings add to the log-odds of the score; ``unrated`` is the score without."""
+    unrated: float = 0.0
+    rank_unrated: int | None = None
+    """Its place without any ratings, where there are some."""
 
     @property
     def id(self) -> int:
@@ -286,6 +293,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 break
         if lines:
             best, items = self._reread(question, best, items, lines, found.documents, reading)
+        if any(one.shift for one in best):
+            unrated = sorted(range(len(best)), key=lambda place: -best[place].unrated)
+            ranks = {place: rank for rank, place in enumerate(unrated, 1)}
+            best = [replace(one, rank_unrated=ranks[place]) for place, one in enumerate(best)]
         kept = [
             place
             for place, one in enumerate(best)
@@ -309,7 +320,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         reading: float,
     ) -> tuple[list[Ranked], list[Found]]:
         """In the order that the second reading gives to those it reads; as they were, without."""
-        first = np.array([one.score for one in best[: len(lines)]])
+        first = np.array([one.unrated for one in best[: len(lines)]])
         seconds = reading * self._ranking.rerank_ms / 1000
         if not (question.text.isascii() and nearest(question.text) in (None, _ENGLISH)):
             seconds *= _LONGER_ELSEWHERE
@@ -318,18 +329,25 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             return list(best), list(items)
         count = len(chances)
         chances = with_exact(chances, np.array([one.exact for one in best[:count]]))
-        scores = np.round(chances, SCORE_DIGITS).tolist()
+        unrated = np.round(chances, SCORE_DIGITS).tolist()
+        scores = [_rated(chance, one.shift) for chance, one in zip(unrated, best, strict=False)]
         order = sorted(range(count), key=lambda place: -scores[place])
         ranked = [
-            replace(best[place], score=scores[place], confidence=round(scores[place], PART_DIGITS))
+            replace(
+                best[place],
+                score=scores[place],
+                confidence=round(scores[place], PART_DIGITS),
+                unrated=unrated[place],
+            )
             for place in order
         ]
-        least = ranked[-1]  # the others stay below
+        least, lowest = ranked[-1], min(unrated)  # the others stay below
         rest = [
             replace(
                 one,
                 score=min(one.score, least.score),
                 confidence=min(one.confidence, least.confidence),
+                unrated=min(one.unrated, lowest),
             )
             for one in best[count:]
         ]
@@ -358,7 +376,14 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             chances = self._chances(question, found, base, boosted, boosts)
             chances = with_exact(chances, found.exact)
         shares = boosted / self.highest_score if chances is None else chances
-        scores = np.round(shares, SCORE_DIGITS)
+        unrated = scores = np.round(shares, SCORE_DIGITS)
+        shifts = self._shifts(user_id, rows, view.now)
+        if shifts:
+            rated = [
+                _rated(share, shifts.get(row.id, 0.0))
+                for share, row in zip(unrated.tolist(), rows, strict=True)
+            ]
+            scores = np.array(rated)
         model = question.embedding.model
 
         def sure(place: int) -> float:
@@ -368,7 +393,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             if self.evidence_digits is not None:
                 cosine = None if cosine is None else round(cosine, self.evidence_digits)
                 share = round(share, self.evidence_digits)
-            return confidence_of(cosine, share, None if model is None else model.model)
+            known = confidence_of(cosine, share, None if model is None else model.model)
+            shift = shifts.get(rows[place].id)
+            return known if shift is None else round(shifted(known, shift), PART_DIGITS)
 
         def ranked(place: int, confidence: float) -> Ranked:
             return Ranked(
@@ -390,7 +417,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                     if not math.isnan(given[place])
                 },
                 weighed=float(boosted[place]),
-                learned=None if chances is None else float(scores[place]),
+                learned=None if chances is None else float(unrated[place]),
+                shift=shifts.get(rows[place].id, 0.0),
+                unrated=float(unrated[place]),
             )
 
         best: list[Ranked] = []
@@ -419,6 +448,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             "boosts": {name: _shown(share) for name, share in one.boosts.items()},
             "weighed": _shown(one.weighed),
             **learned,
+            **({"ratings": _rating_part(one)} if one.shift else {}),
         }
 
     def _expected(self, user_id: str, query: str, wanted: Wanted) -> "_Meant | None":
@@ -508,6 +538,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
     ) -> Scores:
         """The learned probability of each."""
 
+    def _shifts(self, user_id: str, rows: Sequence[Any], now: datetime) -> Mapping[int, float]:
+        """What was said of rows after they were found, as log-odds, by id."""
+        return {}
+
     @abstractmethod
     def _read(
         self, view: ReadTransaction, user_id: str, best: Sequence[Ranked], wanted: Wanted
@@ -543,6 +577,19 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
 def _at(scores: Scores | None, place: int) -> float | None:
     value = None if scores is None else float(scores[place])
     return None if value == NOT_COMPARED else value
+
+
+def _rated(score: float, shift: float) -> float:
+    return round(shifted(score, shift), SCORE_DIGITS) if shift else score
+
+
+def _rating_part(one: Ranked) -> dict[str, float | None]:
+    """What ratings did to the rank of a result."""
+    return {
+        "log_odds": _shown(one.shift),
+        "score_without": _shown(one.unrated),
+        "rank_without": one.rank_unrated,
+    }
 
 
 def _shown(value: float | None) -> float | None:

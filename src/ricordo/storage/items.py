@@ -16,7 +16,8 @@ from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import STORED_FIELDS, Item
 from ricordo.model.profile import PROFILE_THEME
-from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.rating import stored_ratings
+from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor, plain
 from ricordo.model.thread import Turn, text_of_item
 from ricordo.model.vocabulary import ContextPolicy, MemoryType, Source, Status
 from ricordo.storage.database import WriteTransaction
@@ -378,6 +379,7 @@ def item_from_row(row: Mapping[Any, Any]) -> Item:
     values["source"] = stored_choice(Source, values["source"])
     values["status"] = stored_choice(Status, values["status"])
     values["tags"] = tuple(values["tags"])
+    values["ratings"] = stored_ratings(values["ratings"])
     return Item(**values)
 
 
@@ -390,6 +392,7 @@ def _row_of(item: Item) -> list[Any]:
     row = list(_whole(item))
     row[_AT["type"]], row[_AT["source"]] = item.type.value, item.source.value
     row[_AT["status"]], row[_AT["tags"]] = item.status.value, list(item.tags)
+    row[_AT["ratings"]] = plain(item.ratings) if item.ratings else None
     row[_AT["content_hash"]], row[_AT["folded"]] = content_hash(item.content), folded(item.content)
     return row
 
@@ -401,6 +404,8 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
             values[name] = values[name].value
     if "tags" in values:
         values["tags"] = list(values["tags"])
+    if "ratings" in values:
+        values["ratings"] = plain(values["ratings"]) or None
     return values
 
 

@@ -434,6 +434,7 @@ items: Final = _table(
     *_optional(Moment, "last_accessed_at", "last_verified_at"),
     *_required(sa.BigInteger, "access_count"),
     *_optional(Words, "project_id"),
+    *_optional(Json, "ratings"),
     sa.ForeignKeyConstraint(["user_id", "theme"], ["themes.user_id", "themes.slug"]),
     _one_of("type", MemoryType),
     _one_of("source", Source),
@@ -474,6 +475,8 @@ items: Final = _table(
         _partial_index(f"ix_items_{column}", condition, "user_id", column, "id")
         for column, condition in UNUSUAL.items()
     ),
+    # Finds what the user called wrong, which formation does not bring back.
+    _partial_index("ix_items_rated", "ratings IS NOT NULL", "user_id", "status", "id"),
     _partial_index("ix_items_purge", "purge_at IS NOT NULL", "user_id", "purge_at"),
     # Finds the memories that refer to a message, or to the time of one.
     _partial_index(

@@ -56,6 +56,11 @@ def _archive(user: UserMemory, given: Arguments) -> Answer:
     return {"id": item.id, "status": item.status.value}
 
 
+def _rate(user: UserMemory, given: Arguments) -> Answer:
+    item = user.rate(**given)
+    return {"id": item.id, "verdict": given["verdict"], "status": item.status.value}
+
+
 def _list_themes(user: UserMemory, _: Arguments) -> Answer:
     return answers.themes(user.themes())
 
@@ -144,7 +149,18 @@ LIST_THEMES: Final = Tool(
     run=_list_themes,
 )
 
-STANDARD: Final = (SEARCH, ADD, GET, ARCHIVE, LIST_THEMES)
+RATE: Final = Tool(
+    name="memory_rate",
+    title="Rate a memory",
+    description="Say that a memory helped you answer, or that it is wrong or outdated.",
+    parameters=takes(
+        *(memories.rate, "id", "verdict"), id="Its id.", verdict="withdrawn takes yours back."
+    ),
+    idempotent=True,
+    run=_rate,
+)
+
+STANDARD: Final = (SEARCH, ADD, GET, ARCHIVE, RATE, LIST_THEMES)
 
 
 _MEANING: Final = {

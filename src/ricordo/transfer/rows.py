@@ -22,6 +22,7 @@ from ricordo.model.checks import parse_moment
 from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.group import checked_owner
 from ricordo.model.item import former_values
+from ricordo.model.rating import parse_ratings
 from ricordo.model.record import plain
 from ricordo.model.thread import Observer
 from ricordo.model.vocabulary import (
@@ -81,6 +82,7 @@ _ADDED_LATER: Final = frozenset(
     {
         ("turn", "observed_by"),
         ("turn", "ended_at"),
+        ("item", "ratings"),
         *((kind, "project_id") for kind in ("item", "thread", "proposal")),
     }
 )
@@ -359,6 +361,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("item", "confidence"): _between(0, 100),
     ("item", "importance"): _between(1, 5),
     ("item", "id"): _between(1, limits.MAX_ID),
+    ("item", "ratings"): lambda name, value: plain(parse_ratings(name, value)),
     ("user", "user_id"): lambda _, value: checked_owner(checks.reference("user_id", value)),
     ("group", "title"): _text(limits.MAX_GROUP_TITLE_CHARS),
     ("group_member", "user_id"): lambda _, value: checks.user_id(value),

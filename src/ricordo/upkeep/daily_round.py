@@ -16,6 +16,7 @@ from ricordo.model.activity import UPKEEP_FORGOTTEN, UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.group import is_person
 from ricordo.model.job import NewJob, Report
+from ricordo.model.rating import is_valued
 from ricordo.model.reports import RoundReport
 from ricordo.model.vocabulary import (
     ON_PURPOSE,
@@ -46,8 +47,8 @@ NODE: Final = "upkeep"
 def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
     """Soft-delete a user's unimportant memories that were not used for long; how many.
 
-    Pinned and shared ones are kept. A recall, change, verification, restore or import starts a new
-    period.
+    Pinned and shared ones are kept, and what the user says helped. A recall, rating, change,
+    verification, restore or import starts a new period.
     """
     before = database.clock() - policy.forget_after
     if not _has_regular_upkeep(database, user_id, before):
@@ -109,7 +110,8 @@ def _forget(
     """Soft-delete those that are still unused; how many."""
     reason = f"not recalled for {policy.forget_after.total_seconds() / 86_400:g} days"
     with database.write(user_id, touching=ids) as writing:
-        doomed = find_items(writing.connection, sa.and_(items.c.id.in_(ids), unused))
+        found = find_items(writing.connection, sa.and_(items.c.id.in_(ids), unused))
+        doomed = [item for item in found if not is_valued(item.ratings)]
         if doomed and find_summary(writing.connection, user_id) is not None:
             plan_summary(writing)  # deleted with its source, and written again
         for item in doomed:

@@ -23,6 +23,7 @@ from ricordo.formation.statements import (
 from ricordo.frozen import dataclass
 from ricordo.index.relations import Nearest
 from ricordo.model.item import Item
+from ricordo.model.rating import leaning
 from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
 from ricordo.recall.service import Recall
@@ -387,10 +388,12 @@ def _says_more(one: Item, other: Item) -> bool:
     )
 
 
-def _rank(item: Item) -> tuple[bool, bool, int, int, float, int]:
-    """Which of two duplicates stays: pinned, explicit, important, often recalled, then older."""
+def _rank(item: Item) -> tuple[bool, int, bool, int, int, float, int]:
+    """Which of two duplicates stays: pinned, rated as of use, explicit, important, often recalled,
+    then older."""
     return (
         item.pinned,
+        leaning(item.ratings),
         item.source in ON_PURPOSE,
         item.importance,
         item.access_count,

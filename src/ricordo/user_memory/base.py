@@ -189,6 +189,8 @@ def confined(wanted: ItemFilter, scope: Scope) -> ItemFilter:
 def _shown(found: Any) -> Any:
     """Copies with quotes that say no more than their memories, also inside pages and history."""
     if isinstance(found, Item):
+        if found.ratings:
+            found = replace(found, ratings=tuple(one.without_words() for one in found.ratings))
         if found.source_context is None:
             return found
         from ricordo.formation.evidence import quote_for_others  # takes long to load
@@ -196,10 +198,9 @@ def _shown(found: Any) -> Any:
         quote = quote_for_others(found.content, found.key, found.source_context)
         return replace(found, source_context=quote)
     if isinstance(found, Change):
-        before = found.before
-        if before and before.get(_QUOTE) is not None:
-            return replace(found, before={**before, _QUOTE: None})
-        return found
+        before = dict(found.before or {})
+        hidden = [name for name in (_QUOTE, "ratings") if before.get(name)]
+        return replace(found, before=before | dict.fromkeys(hidden)) if hidden else found
     if isinstance(found, tuple | list):
         return type(found)(map(_shown, found))
     if isinstance(found, Record):

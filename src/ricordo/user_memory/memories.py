@@ -8,7 +8,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
-from ricordo.memories import additions, lifecycle, lookup, replacement
+from ricordo.memories import additions, lifecycle, lookup, ratings, replacement
 from ricordo.memories.lifecycle import check_unchanged
 from ricordo.memories.replacement import read_lineage
 from ricordo.model.draft import NewMemory
@@ -17,7 +17,7 @@ from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
 from ricordo.model.item import Added, Change, Changes, Item, Lineage, Project, Theme
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
-from ricordo.model.vocabulary import Event, VectorState
+from ricordo.model.vocabulary import Event, VectorState, Verdict
 from ricordo.operations import memories as describe
 from ricordo.storage.database import ReadTransaction, WriteTransaction, retried
 from ricordo.storage.history import changes_since, revision_of
@@ -78,7 +78,7 @@ class MemoryOperations(UserOperations):
         if not self._is_asked_for(draft):
             from ricordo.formation import agent_notes
 
-            agent_notes.check_needs_no_consent(self.parts.formation, field, draft)
+            agent_notes.check_needs_no_consent(self.parts.formation, self.scope, field, draft)
 
     def _add_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         added = self._write_batch(drafts, reason)
@@ -233,6 +233,32 @@ class MemoryOperations(UserOperations):
     def verify(self, id: int, expected_updated_at: datetime | None) -> Item:
         with self._changing(id, expected_updated_at) as writing:
             return lifecycle.verify(writing, self.scope, id)
+
+    @implements(describe.rate)
+    def rate(
+        self,
+        id: int,
+        verdict: Verdict,
+        reason: str | None,
+        query: str | None,
+        expected_updated_at: datetime | None,
+    ) -> Item:
+        item, is_new = self._rate(id, verdict, reason, query, expected_updated_at)
+        if is_new and verdict is Verdict.USED:
+            self.recall.accesses.note(item.user_id, [id], self.database.clock())
+        return item
+
+    @retried
+    def _rate(
+        self,
+        id: int,
+        verdict: Verdict,
+        reason: str | None,
+        query: str | None,
+        expected_updated_at: datetime | None,
+    ) -> tuple[Item, bool]:
+        with self._changing(id, expected_updated_at) as writing:
+            return ratings.rate(writing, self.scope, id, verdict, reason, query)
 
     @implements(describe.undo)
     @retried

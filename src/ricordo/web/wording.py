@@ -83,6 +83,7 @@ _WORDS: Final[Mapping[Event, HistoryLine]] = {
     Event.PIN: HistoryLine("Pinned", "pin"),
     Event.VERIFY: HistoryLine("Verified", "check"),
     Event.UNDO: HistoryLine("Undone", "back"),
+    Event.RATE: HistoryLine("Rated", "rate"),
 }
 NAMED_FIELDS: Final = {
     "content": "Text",

@@ -1,12 +1,24 @@
 """Two lists of scores become one, how sure a hit is, and the settings of both."""
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo import InvalidValue
-from ricordo.recall.ranking import PARTS, Ranking, confidence_of, fused, normalised
+from ricordo import InvalidValue, Rating, Verdict
+from ricordo.recall.ranking import (
+    PARTS,
+    RATED_DOWN,
+    RATED_UP,
+    Ranking,
+    confidence_of,
+    fused,
+    normalised,
+    rating_shift,
+    shifted,
+)
 from ricordo.wiring import open_memory
 
 pytestmark = pytest.mark.requirement("recall.search")
@@ -107,3 +119,34 @@ def test_a_part_that_does_not_exist_is_refused() -> None:
 def test_numbers_out_of_range_are_refused(wanted: dict[str, float]) -> None:
     with pytest.raises(InvalidValue, match=next(iter(wanted))):
         open_memory(":memory:", run_jobs=False, **wanted)
+
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+ratings = st.lists(
+    st.builds(
+        Rating,
+        verdict=st.sampled_from([Verdict.USED, Verdict.WRONG, Verdict.OUTDATED]),
+        by=st.text(min_size=1, max_size=3),
+        is_agent=st.booleans(),
+        at=st.datetimes(datetime(2020, 1, 1), NOW.replace(tzinfo=None), timezones=st.just(UTC)),
+    ),
+    max_size=20,
+)
+
+
+@pytest.mark.requirement("ratings.bounded")
+@given(ratings, st.floats(0, 1))
+def test_ratings_shift_within_bounds_and_whoever_says_them(
+    given_ratings: list[Rating], chance: float
+) -> None:
+    shift = rating_shift(given_ratings, NOW)
+    assert -RATED_DOWN < shift < RATED_UP
+    assert 0 <= shifted(chance, shift) <= 1
+    assert shifted(chance, 0) == pytest.approx(chance)
+    if all(one.verdict is Verdict.USED for one in given_ratings):
+        assert shift >= 0
+    if given_ratings and all(one.is_against for one in given_ratings):
+        assert shift < 0
+    users = [one for one in given_ratings if not one.is_agent]
+    if users and not any(one.is_against for one in users):
+        assert shift > 0  # whatever agents say against it

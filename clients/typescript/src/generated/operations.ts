@@ -53,6 +53,7 @@ export const OPERATIONS = {
   proposals: { method: "GET", path: "/v1/proposals", positions: [], paged: true },
   purge: { method: "POST", path: "/v1/memories/purge", positions: [], answers: "purged", once: true },
   query: { method: "POST", path: "/v1/query", positions: ["query"] },
+  rate: { method: "POST", path: "/v1/memories/{id}/rate", positions: ["id", "verdict"], once: true },
   rebuildEmbeddings: { method: "POST", path: "/v1/settings/embeddings/rebuild", positions: [], once: true },
   redact: { method: "POST", path: "/v1/threads/{thread_id}/turns/{position}/redaction", positions: ["thread_id", "position"], once: true },
   reject: { method: "POST", path: "/v1/proposals/{id}/reject", positions: ["id"], once: true },
@@ -451,6 +452,19 @@ export interface UserOperations {
    * type or category. `related` adds up to two bullets about the same.
    */
   query(query: Given<"query_memories">["query"], more?: Omit<Given<"query_memories">, "query">): Promise<Answer<"query_memories">>;
+
+  /**
+   * Say that a memory helped, or that it is not so.
+   *
+   * The latest word of each user and agent counts.
+   * `used` raises it a little in searches, and keeps it from being forgotten. What a user calls
+   * `wrong` or `outdated` is out of reads as if replaced (`undo`, or `withdrawn`, brings it
+   * back as it was) and is not formed again from what was said before. What an agent says counts
+   * half, lowers the rank alone, and not at all against what a user says. `withdrawn` takes back
+   * what was said. Ratings fade within months; `explain` of a search shows what they did. The
+   * same said again within a day changes nothing.
+   */
+  rate(id: Given<"rate_memory">["id"], verdict: Given<"rate_memory">["verdict"], more?: Omit<Given<"rate_memory">, "id" | "verdict">): Promise<Answer<"rate_memory">>;
 
   /**
    * Compute all vectors again with the present model.

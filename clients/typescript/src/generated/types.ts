@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 2165db46d2fc8effc51777c9b45537e2a7748346570bd1628ed2285f888161bc
+// OpenAPI document: sha256 7615e096a55fefbc98a48fc3060cf77647cf810d45836a8e38c24b50789dedc0
 
 export interface paths {
     "/v1/threads": {
@@ -748,6 +748,22 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["verify_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{id}/rate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["rate_memory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1598,7 +1614,7 @@ export interface components {
          * @description The kind of a change in history.
          * @enum {string}
          */
-        Event: "ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO";
+        Event: "ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE";
         /**
          * @description How a step of background work ended.
          * @enum {string}
@@ -1721,7 +1737,7 @@ export interface components {
         };
         /**
          * @description One remembered thing. All times are UTC. ``project_id`` is the project that it is about; None
-         *     for what is so in all of them.
+         *     for what is so in all of them. ``ratings`` are what users and agents say of it (``rate``).
          *
          *     ``embedding`` says how far its vector is, in answers of ``get``: until it is ``ready`` the
          *     memory is found by words alone. None where no vectors are made, or it was not looked up.
@@ -1759,6 +1775,8 @@ export interface components {
             last_verified_at: string | null;
             access_count: number;
             project_id?: string | null;
+            /** @default [] */
+            ratings: components["schemas"]["Rating"][];
             embedding?: components["schemas"]["VectorState"] | null;
         };
         /**
@@ -2055,6 +2073,22 @@ export interface components {
             degraded: string | null;
         };
         /**
+         * @description What somebody says of a memory; of each, the latest counts.
+         *
+         *     ``by`` is the user, or the agent where ``is_agent``. ``query`` is the question that the memory
+         *     was shown for, ``thread_id`` the conversation.
+         */
+        Rating: {
+            verdict: components["schemas"]["Verdict"];
+            by: string;
+            is_agent: boolean;
+            /** Format: date-time */
+            at: string;
+            reason?: string | null;
+            query?: string | null;
+            thread_id?: string | null;
+        };
+        /**
          * @description A memory that a prompt shows. ``confidence`` is None where its theme is always shown.
          *     ``owner_id`` is whose it is, None for the user's own.
          */
@@ -2336,6 +2370,12 @@ export interface components {
          */
         VectorState: "pending" | "ready" | "error";
         /**
+         * @description What a rating says of a memory: it helped, it was never true, it is true no longer; or that
+         *     the rating before is taken back.
+         * @enum {string}
+         */
+        Verdict: "used" | "wrong" | "outdated" | "withdrawn";
+        /**
          * @description An address that changes are delivered to, in order.
          *
          *     ``user_id`` is whose changes; None for those of all users, which only an operator has.
@@ -2492,6 +2532,7 @@ export type ProposalState = components['schemas']['ProposalState'];
 export type Proposed = components['schemas']['Proposed'];
 export type PurgedResponse = components['schemas']['PurgedResponse'];
 export type QueryAnswer = components['schemas']['QueryAnswer'];
+export type Rating = components['schemas']['Rating'];
 export type RecalledMemory = components['schemas']['RecalledMemory'];
 export type RecalledTurn = components['schemas']['RecalledTurn'];
 export type Related = components['schemas']['Related'];
@@ -2516,6 +2557,7 @@ export type TurnHit = components['schemas']['TurnHit'];
 export type TurnPart = components['schemas']['TurnPart'];
 export type Undoable = components['schemas']['Undoable'];
 export type VectorState = components['schemas']['VectorState'];
+export type Verdict = components['schemas']['Verdict'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type WebhookSecret = components['schemas']['WebhookSecret'];
@@ -4483,6 +4525,52 @@ export interface operations {
             };
         };
     };
+    rate_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The memory.
+                 * @example 7
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description used: it helped; wrong: never true; outdated: true no longer; withdrawn: take back what was said.
+                     * @example used
+                     * @enum {string}
+                     */
+                    verdict: "used" | "wrong" | "outdated" | "withdrawn";
+                    /**
+                     * @description Why; kept in the history.
+                     * @example asked for it
+                     */
+                    reason?: string | null;
+                    /** @description The question it was shown for. */
+                    query?: string | null;
+                    /** @description Only if it was last changed exactly then (its updated_at). */
+                    expected_updated_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Item"];
+                };
+            };
+        };
+    };
     undo_change: {
         parameters: {
             query?: never;
@@ -5307,7 +5395,7 @@ export interface operations {
                      *       "UPDATE"
                      *     ]
                      */
-                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any");
+                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE" | "any");
                 };
             };
         };
@@ -5403,7 +5491,7 @@ export interface operations {
                      *       "UPDATE"
                      *     ]
                      */
-                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "any") | null;
+                    events?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE" | "any")[] | ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE" | "any") | null;
                     /** @description Whether it delivers nothing for now; what happens meanwhile waits. */
                     paused?: boolean | null;
                 };

@@ -80,6 +80,7 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
     ("items", "ix_items_access_count"): (_ROWS // 10, _PER_USER // 10, 100, 1),
     ("items", "ix_items_last_accessed_at"): (_ROWS // 10, _PER_USER // 10, 2, 1),
     ("items", "ix_items_purge"): (_ROWS // 100, _PER_USER // 100, 2),
+    ("items", "ix_items_rated"): (_ROWS // 100, _PER_USER // 100, 20, 1),
     ("items", "ix_items_project"): (_ROWS // 10, _PER_USER // 10, 100, 2, 1),
     ("items", "ix_items_thread"): (_ROWS // 2, _PER_USER // 2, 50, 2, 1),
     ("history", "history"): (_ROWS, _PER_USER, 1),
