@@ -484,10 +484,15 @@ def test_there_are_not_more_webhooks_than_allowed(
     monkeypatch.setattr(limits, "MAX_WEBHOOKS_PER_USER", 2)
     monkeypatch.setattr(limits, "MAX_STORE_WEBHOOKS", 1)
     for make, most in ((ana.create_webhook, 2), (memory.create_webhook, 1)):
-        for _ in range(most):
-            make("https://example.org/hook")
+        for number in range(most):
+            made = make(f"https://example.org/{number}").webhook
         with pytest.raises(Conflict, match=f"there are {most} webhooks, the most allowed"):
             make("https://example.org/hook")
+    monkeypatch.setattr(limits, "MAX_STORE_WEBHOOKS", 3)
+    with pytest.raises(Conflict, match=f"webhook {made.id} delivers to this address already"):
+        memory.create_webhook(made.url)
+    with pytest.raises(Conflict, match="delivers to this address already"):
+        ana.update_webhook(ana.webhooks()[0].id, url=ana.webhooks()[1].url)
     monkeypatch.setattr(limits, "MAX_KEPT_DELIVERIES", 3)
     (every,) = (one for one in memory.webhooks() if one.user_id is None)
     with receiver() as hook:

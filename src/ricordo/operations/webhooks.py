@@ -78,7 +78,7 @@ def create_webhook(url: Url, *, events: Events = "any") -> WebhookSecret:
         InvalidValue: it is no address that can be sent to.
         TargetRefused: the address is inside the operator's network.
         PermissionMissing: an agent asks.
-        Conflict: there are too many.
+        Conflict: there are too many, or there is one to this address.
     """
 
 
@@ -95,6 +95,7 @@ def update_webhook(
         WebhookNotFound: this user has none with this id.
         InvalidValue: it is no address that can be sent to.
         TargetRefused: the address is inside the operator's network.
+        Conflict: there is one to this address.
         PermissionMissing: an agent asks.
     """
 
@@ -183,7 +184,7 @@ def create_store_webhook(url: Url, *, events: Events = "any") -> WebhookSecret:
     Raises:
         InvalidValue: it is no address that can be sent to.
         TargetRefused: the address is inside the operator's network.
-        Conflict: there are too many.
+        Conflict: there are too many, or there is one to this address.
     """
 
 
@@ -201,6 +202,7 @@ def update_any_webhook(
         WebhookNotFound: there is none with this id.
         InvalidValue: it is no address that can be sent to.
         TargetRefused: the address is inside the operator's network.
+        Conflict: there is one to this address.
     """
 
 

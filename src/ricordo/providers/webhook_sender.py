@@ -118,11 +118,9 @@ class WebhookSender:
 
     def _allowed(self, parts: SplitResult) -> Resolve:
         """What finds the addresses of the host that may be connected to."""
-        refused = refusal
+        refused = _unless_public_or_loopback if self._allow_loopback else refusal
         if parts.scheme != "https":
-            refused = _unless_loopback
-        elif self._allow_loopback:
-            refused = _unless_public_or_loopback
+            refused = _unless_loopback if self._allow_loopback else _without_tls
 
         def checked(host: str, port: int) -> list[str]:
             return allowed_addresses(
@@ -182,6 +180,10 @@ def _is_loopback(address: str) -> bool:
     except ValueError:
         return False
     return any(parsed.version == one.version and parsed in one for one in _LOOPBACK)
+
+
+def _without_tls(_address: str) -> str:
+    return "reached without https"
 
 
 def _unless_loopback(address: str) -> str | None:

@@ -84,18 +84,38 @@ def add_webhook(connection: sa.Connection, owner: str, new: Webhook, sealed_secr
     """Store a new webhook, which begins where each user is now.
 
     Raises:
-        Conflict: there are too many.
+        Conflict: there are too many, or there is one to this address.
     """
     count = sa.select(sa.func.count()).select_from(webhooks).where(webhooks.c.user_id == owner)
     most = limits.MAX_STORE_WEBHOOKS if owner == EVERYBODY else limits.MAX_WEBHOOKS_PER_USER
     if connection.execute(count).scalar_one() >= most:
         raise Conflict(f"there are {most} webhooks, the most allowed: delete one first")
+    check_address_is_free(connection, owner, new.id, new.url, new.project_id)
     row = {column.name: getattr(new, column.name) for column in _SHOWN}
     row |= {"user_id": owner, "events": list(new.events), "sealed_secret": sealed_secret}
     connection.execute(sa.insert(webhooks).values(**row))
     if owner == EVERYBODY:
         connection.execute(_begin, {"webhook_id": new.id, "now": new.created_at})
         count_store_webhooks(connection)
+
+
+def check_address_is_free(
+    connection: sa.Connection, owner: str, webhook_id: str, url: str, project: str | None
+) -> None:
+    """Refuse a second webhook to an address: everything would arrive twice.
+
+    Raises:
+        Conflict: there is one.
+    """
+    same = sa.select(webhooks.c.id).where(
+        webhooks.c.user_id == owner,
+        webhooks.c.url == url,
+        webhooks.c.id != webhook_id,
+        webhooks.c.project_id.is_not_distinct_from(project),
+    )
+    found = connection.execute(same.limit(1)).scalar_one_or_none()
+    if found is not None:
+        raise Conflict(f"webhook {found} delivers to this address already: change that one")
 
 
 def begin_at(connection: sa.Connection, webhook: Webhook, revision: int) -> None:

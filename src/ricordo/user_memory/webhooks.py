@@ -112,6 +112,10 @@ class Webhooks:
         if not values:
             return found
         with self._change(found) as connection:
+            if url is not None:
+                rows.check_address_is_free(
+                    connection, found.owner, id, values["url"], found.project_id
+                )
             values["updated_at"] = self.database.clock()
             return rows.change_webhook(connection, found, **values)
 
