@@ -182,7 +182,7 @@ def _is_loopback(address: str) -> bool:
     return any(parsed.version == one.version and parsed in one for one in _LOOPBACK)
 
 
-def _without_tls(_address: str) -> str:
+def _without_tls(_address: str) -> str | None:
     return "reached without https"
 
 
