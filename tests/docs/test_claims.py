@@ -64,7 +64,10 @@ CLAIMS = {
     "Web page": ["page.memories", "page.narrow", "page.no_script", "page.csp"],
     "Vectors": ["embeddings.local", "embeddings.remote"],
     "Backups": ["backup.online", "backup.verified", "backup.restore", "security.encryption"],
-    "Import": ["transfer.mem0", "transfer.chatgpt", "transfer.claude", "transfer.keyvalue"],
+    "Import": [
+        *("transfer.mem0", "transfer.chatgpt", "transfer.claude", "transfer.systems"),
+        *("transfer.keyvalue", "transfer.markdown", "transfer.lines"),
+    ],
 }
 
 

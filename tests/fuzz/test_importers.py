@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import sqlite3
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,15 @@ from tests.fuzz.mutating import (
 from tests.fuzz.running import FUZZ, FUZZ_SLOWLY
 from tests.fuzz.stores import fresh_user
 from tests.transfer.test_importers_chatgpt import TALK, conversation, instructions
+from tests.transfer.test_importers_systems import (
+    AGENT_FILE,
+    AT,
+    EDGE,
+    EPISODES,
+    GRAPH,
+    MOVED,
+    WEBUI_TABLE,
+)
 
 pytestmark = pytest.mark.requirement("faults.fuzzed")
 
@@ -71,10 +81,21 @@ MEM0: dict[str, Any] = {
 }
 KEYVALUE: dict[str, Any] = {"drink": "tea", "pets": {"cat": "Miso", "n": 2}, "l": ["a", 1, None]}
 CHATGPT: list[Any] = [TALK, conversation([instructions("Ana", "Be brief")], name="c2")]
-DOCUMENTS: list[Any] = [CHATGPT, CLAUDE, CLAUDE_MEMORIES, [CLAUDE_MEMORIES], MEM0, KEYVALUE]
+OPEN_WEBUI = [{"id": "m1", "user_id": "7f0c", "content": "Has a cat", "created_at": AT}]
+ZEP = {"edges": [EDGE, MOVED], "episodes": EPISODES, "nodes": [{}]}
+DOCUMENTS: list[Any] = [
+    *(CHATGPT, CLAUDE, CLAUDE_MEMORIES, [CLAUDE_MEMORIES], MEM0, KEYVALUE),
+    *(OPEN_WEBUI, ZEP, GRAPH, AGENT_FILE, json.dumps(AGENT_FILE)),
+]
+LINES = (
+    "\n".join(json.dumps(one) for one in (*GRAPH, EDGE)),
+    '{"content": "Has a cat", "type": "fact"}\n\n"tea"\n{"memory": "x", "user_id": 7}\n',
+    "Has a cat\n# Food\n- [x] tea\n",
+)
 NAMES = (
     *("mapping", "parent", "message", "content", "parts", "author", "role", "create_time"),
     *("recipient", "conversation_id", "current_node", "title", "chat_messages", "uuid", "sender"),
+    *("agents", "blocks", "label", "value", "tool_calls", "fact", "edges", "episodes", "type"),
     *("text", "memory", "results", "memories", "user_id", "categories", "metadata", "created_at"),
 )
 MARKDOWN = (
@@ -102,6 +123,17 @@ def archive(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> by
     return packed.getvalue()
 
 
+def database() -> bytes:
+    """The memories of Open WebUI as SQLite keeps them."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(WEBUI_TABLE)
+        row = ("m1", "7f0c", "Has a cat", AT, AT)
+        columns = "id, user_id, content, updated_at, created_at"
+        connection.execute(f"INSERT INTO memory ({columns}) VALUES (?, ?, ?, ?, ?)", row)
+        connection.commit()
+        return connection.serialize()
+
+
 ARCHIVES = [
     archive(
         {"conversations.json": as_json(document).encode(), "memories.json": b"{}", "x.html": b""},
@@ -116,8 +148,8 @@ contents = st.one_of(
     mutated([as_json(document) for document in DOCUMENTS]).map(
         lambda text: text.encode("utf-8", "surrogatepass")
     ),
-    mutated(MARKDOWN).map(lambda text: well_formed(text).encode()),
-    mutated_bytes(ARCHIVES),
+    mutated((*MARKDOWN, *LINES)).map(lambda text: well_formed(text).encode()),
+    mutated_bytes([*ARCHIVES, database()]),
 )
 
 

@@ -60,7 +60,7 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         ({"memory_files": [{"path": "/a.md"}]}, "'memory_files': expected text, got null"),
     ],
     "mem0": [
-        ([TEA, {**CAT, "user_id": "ben-7"}], "memories of 2 users (ana-42, ben-7); split the file"),
+        ([TEA, {**CAT, "user_id": "ben-7"}], "memories of 2 users (ana-42, ben-7); choose one"),
         ([{"memory": "x", "user_id": n} for n in range(7)], "(0, 1, 2, 3, 4 and 2 more)"),
         ([TEA, "text"], "memory 2: expected an object, got text"),
         ([TEA, {"id": "2", "metadata": {}}], "memory 2: no text under 'memory', 'text', 'data'"),
@@ -119,9 +119,18 @@ def test_a_format_is_recognised_by_what_is_in_the_file(
 
 def test_an_unknown_kind_is_told_what_is_allowed(ana: UserMemory, tmp_path: Path) -> None:
     path = tmp_path / "some.data"
-    for content in ("", "Just text.", "[]", "{}", "5", '{"a": {"b": {"c": 1}}}', '[{"a": 1}]'):
+    for content in (
+        "",
+        "<html>",
+        "\0text",
+        "[]",
+        "{}",
+        "5",
+        '{"a": {"b": {"c": 1}}}',
+        '[{"a": 1}]',
+    ):
         path.write_text(content, encoding="utf-8")
-        assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in refusal(ana, path)
+        assert f"allowed: {', '.join(IMPORTERS)}" in refusal(ana, path)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +205,7 @@ def test_an_archive_of_something_else_is_refused(ana: UserMemory, zipped: Zip) -
     ):
         told = refusal(ana, zipped(members))
         assert message in told
-        assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in told
+        assert f"allowed: {', '.join(IMPORTERS)}" in told
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(

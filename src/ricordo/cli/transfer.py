@@ -89,9 +89,10 @@ def import_file(
 ) -> None:
     """Bring in a ricordo export, what another system exported, or sessions of a coding agent.
 
-    Formats: auto, ricordo, mem0, chatgpt, claude, keyvalue, markdown. The whole file is checked
-    before anything is written. The same file again changes nothing. The vectors of what it
-    brings are made before it ends; with --all-users that is left to the service or a worker.
+    Formats: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl,
+    keyvalue, markdown, lines. The whole file is checked before anything is written. The same file
+    again changes nothing. The vectors of what it brings are made before it ends; with --all-users
+    that is left to the service or a worker.
 
     Coding agents: claude-code, codex, cursor, gemini-cli, opencode. Their name alone finds all
     sessions on this disk; with --format NAME it is a folder like theirs, or one file. Each session

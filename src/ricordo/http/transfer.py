@@ -41,6 +41,11 @@ class ImportRequest(QueryParameters):
         default=False,
         description="The user agrees to every memory in it, sensitive ones included.",
     )
+    source_user: str | None = Field(
+        default=None,
+        description="Whose memories to take, where a file of another system has several users'.",
+        examples=["ana-42"],
+    )
 
 
 @router.get("/export", response_class=StreamingResponse, responses=LINES)

@@ -12,7 +12,7 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
-from ricordo.model.fields import AsGiven, Flag, Integer, OneOf, Text
+from ricordo.model.fields import AsGiven, Flag, Integer, OneOf, Reference, Text
 from ricordo.model.grant import Grant
 from ricordo.model.record import Page
 from ricordo.model.reports import (
@@ -42,7 +42,10 @@ embeddings = Catalogue("Settings")
 programs = Catalogue("Connected programs")
 transfer = Catalogue("Export and import")
 
-IMPORT_FORMATS = ("auto", "ricordo", "mem0", "chatgpt", "claude", "keyvalue", "markdown")
+IMPORT_FORMATS = (
+    *("auto", "ricordo", "mem0", "chatgpt", "claude", "openwebui", "letta", "zep", "mcp-memory"),
+    *("jsonl", "keyvalue", "markdown", "lines"),
+)
 Provider = Text(
     limits.MAX_REFERENCE_CHARS,
     about="local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default.",
@@ -279,14 +282,22 @@ def import_file(
     consented: Annotated[
         bool, Flag(about="The user agrees to every memory in it, sensitive ones included.")
     ] = False,
+    source_user: Annotated[
+        str | None,
+        Reference(
+            about="Whose memories to take, where a file of another system has several users'.",
+            metavar="NAME",
+        ),
+    ] = None,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring in a ricordo export, or what another system exported.
 
-    Formats: ``auto ricordo mem0 chatgpt claude keyvalue markdown``. The whole file is checked
-    before anything is written. Bringing in the same file again changes nothing. Of what another
-    system remembered, secrets are left out, and what is sensitive or a standing wish is proposed
-    to the user, unless they ``consented``.
+    Formats: ``auto ricordo mem0 chatgpt claude openwebui letta zep mcp-memory jsonl keyvalue
+    markdown lines``. The whole file is checked before anything is written. Bringing in the same
+    file again changes nothing. Of what another system remembered, secrets are left out, and what
+    is sensitive or a standing wish is proposed to the user, unless they ``consented``. Of a file
+    with the memories of several users, ``source_user`` says whose to take.
 
     Raises:
         ImportFailed: the file cannot be read as what it should be; the message says where.

@@ -219,11 +219,13 @@ class FoundThread:
 
 @dataclass(slots=True)
 class ImportedData:
-    """A part of a file of another system. ``skipped`` counts what was left out, by reason."""
+    """A part of a file of another system. ``skipped`` counts what was left out, by reason;
+    ``user`` is whose it is there, where the file says so."""
 
     memories: list[NewMemory] = field(default_factory=list)
     threads: list[FoundThread] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    user: str | None = None
 
     def add_thread(self, thread_id: str, title: str | None, turns: list[NewTurn]) -> None:
         """Add a conversation, unless nothing of it can be stored."""

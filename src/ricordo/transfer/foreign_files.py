@@ -18,7 +18,7 @@ from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment, theme_slug
 from ricordo.transfer.drafts import ImportedData
-from ricordo.transfer.json_bounds import JsonListing, OutOfBounds, opened_value
+from ricordo.transfer.json_bounds import JsonLines, JsonListing, OutOfBounds, opened_value
 
 _CHUNK_BYTES: Final = 256 * 1024
 # Other compression methods decompress everything at once.
@@ -51,24 +51,30 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list that is read lazily.
+    """A list, or JSON Lines, that is read lazily.
 
     Iterating raises ImportFailed where it is not JSON, or beyond a limit.
     """
 
     place: str
-    listing: JsonListing
+    listing: JsonListing | JsonLines
 
     def __iter__(self) -> Iterator[Any]:
-        entries = iter(self.listing)
+        for _, entry in self.numbered("entry"):
+            yield entry
+
+    def numbered(self, what: str) -> Iterator[tuple[str, Any]]:
+        """The entries with their places: their lines, or ``what`` they are and their numbers."""
+        is_lines = isinstance(self.listing, JsonLines)
+        entries = iter(self.listing if is_lines else enumerate(self.listing, start=1))
         while True:
             try:
-                entry = next(entries)
+                number, entry = next(entries)
             except StopIteration:
                 return
             except (ValueError, RecursionError) as problem:
                 raise _refusal(self.place, problem) from None
-            yield entry
+            yield f"{self.place}, {'line' if is_lines else what} {number}", entry
 
 
 def is_archive(path: Path) -> bool:
@@ -132,7 +138,8 @@ def _document(place: str, chunks: Chunks) -> Document:
         data = opened_value(chunks)
     except (ValueError, RecursionError) as problem:
         raise _refusal(place, problem) from None
-    return Document(place, Entries(place, data) if isinstance(data, JsonListing) else data)
+    is_listed = isinstance(data, JsonListing | JsonLines)
+    return Document(place, Entries(place, data) if is_listed else data)
 
 
 def _refusal(place: str, problem: ValueError | RecursionError) -> ImportFailed:
@@ -259,6 +266,15 @@ def listed(place: str, value: object) -> Iterable[Any]:
     return value if isinstance(value, Entries) else a_list(place, value)
 
 
+def numbered(place: str, value: object, what: str) -> Iterator[tuple[str, Any]]:
+    """The entries of a list, each with its place in messages. Raises ImportFailed."""
+    if isinstance(value, Entries):
+        yield from value.numbered(what)
+        return
+    for number, entry in enumerate(a_list(place, value), start=1):
+        yield f"{place}, {what} {number}", entry
+
+
 def a_text(place: str, value: object) -> str:
     """The value as a string. Raises ImportFailed."""
     if not isinstance(value, str):
@@ -331,6 +347,17 @@ def reference(value: object) -> str | None:
         return checks.optional_reference("reference", value)
     except InvalidValue:
         return None
+
+
+def user(value: object) -> str | None:
+    """The user of another system whose something is; None where it is nobody's."""
+    return None if value is None else text(str(value)) or None
+
+
+def origin(system: str, value: object) -> str | None:
+    """The identifier of something in another system, or None without a usable one."""
+    is_usable = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+    return reference(f"{system}:{value}") if is_usable else None
 
 
 def thread_id(system: str, value: object) -> str | None:

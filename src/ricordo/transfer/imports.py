@@ -18,7 +18,20 @@ from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything
-from ricordo.transfer import chatgpt, claude, foreign_files, keyvalue, markdown, mem0
+from ricordo.transfer import (
+    chatgpt,
+    claude,
+    foreign_files,
+    keyvalue,
+    letta,
+    lines,
+    markdown,
+    mcp_memory,
+    mem0,
+    open_webui,
+    records,
+    zep,
+)
 from ricordo.transfer.drafts import FileOpener, ImportedData, UserDraft, imported_draft
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.transfer.merge import merge_user
@@ -32,17 +45,33 @@ IMPORTERS: Final[Mapping[str, Importer]] = {
     "mem0": mem0.read,
     "chatgpt": chatgpt.read,
     "claude": claude.read,
+    "openwebui": open_webui.read,
+    "letta": letta.read,
+    "zep": zep.read,
+    "mcp-memory": mcp_memory.read,
+    "jsonl": records.read,
     "keyvalue": keyvalue.read,
     "markdown": markdown.read,
+    "lines": lines.read,
 }
 
 # Ordered: what fits an earlier one may look like flat key-value JSON as well.
 _JSON_SHAPES: Final[Mapping[str, Callable[[object], bool]]] = {
     "chatgpt": chatgpt.fits,
     "claude": claude.fits,
+    "mcp-memory": mcp_memory.fits,
+    "letta": letta.fits,
+    "zep": zep.fits,
+    "openwebui": open_webui.fits,
     "mem0": mem0.fits,
+    "jsonl": records.fits,
     "keyvalue": keyvalue.fits,
 }
+_TEXT_SHAPES: Final[Mapping[str, Callable[[Path], bool]]] = {
+    "markdown": markdown.fits,
+    "lines": lines.fits,
+}
+_SHOWN_USERS: Final = 5
 _ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
 AUTO: Final = "auto"
 FORMATS: Final = (AUTO, FORMAT_NAME, *IMPORTERS)
@@ -54,12 +83,14 @@ def import_file(
     scope: Scope,
     path: Path,
     format_name: str,
+    source_user: str | None,
     progress: Progress,
     asked: Formation | None,
 ) -> ImportReport:
     """Import a file for one user; of another system's, what needs consent is proposed.
 
-    ``asked`` is None where the user has consented.
+    ``asked`` is None where the user has consented. ``source_user`` is whose memories to take of a
+    file of another system that has those of several users.
 
     Raises:
         InvalidValue: no such format.
@@ -83,7 +114,7 @@ def import_file(
             return _import_user(database, scope, drafts[0], progress)
     chosen = recognise(path) if format_name == AUTO else format_name
     skipped: Counter[str] = Counter()
-    rows = _foreign_rows(path, chosen, scope.user_id, skipped)
+    rows = _foreign_rows(path, chosen, scope.user_id, source_user, skipped)
     with imported_draft(database, open_file, rows) as (draft,):
         return merge_user(database, scope, draft, chosen, skipped, progress, asked)
 
@@ -111,12 +142,26 @@ def import_store(
 
 
 def _foreign_rows(
-    path: Path, format_name: str, user_id: str, skipped: Counter[str]
+    path: Path,
+    format_name: str,
+    user_id: str,
+    source_user: str | None,
+    skipped: Counter[str],
 ) -> Iterator[DraftRow]:
-    """The rows of another system's file, within the limits; counts what it skips."""
+    """The rows of another system's file, within the limits; counts what it skips.
+
+    Raises:
+        ImportFailed: it cannot be read, or has memories of several users and none is chosen.
+    """
     yield DraftRow(user_id, "user", {"revision": 0}, 0)
     memories = turns = part = 0
+    users: set[str] = set()
     for found in IMPORTERS[format_name](path):
+        if found.user is not None:
+            users.add(found.user)
+        if source_user is not None and found.user != source_user:
+            skipped["of other users"] += len(found.memories) + len(found.threads)
+            continue
         memories += len(found.memories)
         turns += sum(len(thread.turns) for thread in found.threads)
         for count, most, what in (
@@ -137,6 +182,19 @@ def _foreign_rows(
             for position, turn in enumerate(thread.turns, start=1):
                 values = {**_values(turn), **of_thread, "position": position}
                 yield DraftRow(user_id, "turn", values, len(turn.content), part)
+    if source_user is None and len(users) > 1:
+        raise ImportFailed(
+            f"{path}: memories of {len(users)} users ({_named(users)}); choose one (source_user),"
+            " or bring in all of them as an operator (--all-users)"
+        )
+    if source_user is not None and source_user not in users:
+        there = f"there are: {_named(users)}" if users else "it names no users"
+        raise ImportFailed(f"{path}: no memories of {source_user!r}; {there}")
+
+
+def _named(users: set[str]) -> str:
+    more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
+    return f"{', '.join(sorted(users)[:_SHOWN_USERS])}{more}"
 
 
 def _values(given: NewMemory | NewTurn) -> Row:
@@ -196,12 +254,15 @@ def recognise(path: Path) -> str:
     """The format of a file, by its contents. Raises ImportFailed: no known format."""
     if foreign_files.is_archive(path):
         return _format_of_archive(path)
+    if open_webui.is_database(path):
+        return open_webui.NAME
     try:
         recognised = _format_of_json(foreign_files.document(path).data)
     except ImportFailed as problem:
-        if markdown.fits(path):
-            return "markdown"
-        raise ImportFailed(f"{problem} and no Markdown bullets in it; {_ALLOWED}") from None
+        for name, fits in _TEXT_SHAPES.items():
+            if fits(path):
+                return name
+        raise ImportFailed(f"{problem}, and not a text of lines; {_ALLOWED}") from None
     if recognised is None:
         raise ImportFailed(f"{path}: JSON of an unknown kind; {_ALLOWED}")
     return recognised

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NoReturn
 
 from ricordo import limits
@@ -64,12 +64,67 @@ class JsonListing:
         return _Entries(self.chunks()).read()
 
 
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """The values of JSON Lines with the numbers of their lines, read again on each iteration.
+
+    Iterating raises the errors of :func:`bounded_value`, with their line.
+    """
+
+    chunks: Callable[[], Iterator[bytes]]
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        passed = 0
+        for number, line in enumerate(_lines(self.chunks()), start=1):
+            if number > limits.MAX_IMPORTED_ENTRIES:
+                raise OutOfBounds(f"more than {limits.MAX_IMPORTED_ENTRIES} lines")
+            if line.strip(_BLANK):
+                try:
+                    value = _located(line, passed, number - 1)
+                except OutOfBounds as problem:
+                    raise OutOfBounds(f"line {number}: {problem}") from None
+                yield number, value
+            passed += len(line)
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines with their ends; one that is too large is cut just above the limit."""
+    rest = bytearray()
+    for chunk in chunks:
+        *whole, last = chunk.split(b"\n")
+        for line in whole:
+            yield bytes(rest + line + b"\n")
+            rest.clear()
+        rest += last
+        if len(rest) > limits.MAX_IMPORT_ENTRY_BYTES:
+            break
+    if rest:
+        yield bytes(rest)
+
+
+def _are_lines(chunks: Iterable[bytes]) -> bool:
+    """Whether the first line is an object or a text of its own, and another line follows it."""
+    pieces = iter(chunks)
+    beginning = next(pieces, b"")
+    if beginning.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK)[:1] not in (b"{", b'"'):
+        return False
+    filled = (line for line in _lines(chain([beginning], pieces)) if line.strip(_BLANK))
+    try:
+        bounded_value(next(filled).removeprefix(_BYTE_ORDER_MARK))
+    except (ValueError, RecursionError):
+        return False
+    return next(filled, None) is not None
+
+
 def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
-    """Parse JSON in UTF-8; a list becomes a :class:`JsonListing`.
+    """Parse JSON in UTF-8; a list becomes a :class:`JsonListing`, and JSON Lines become
+    :class:`JsonLines`.
 
     Raises:
         OutOfBounds, ValueError, RecursionError: as for :func:`bounded_value`.
     """
+    if _are_lines(chunks()):
+        return JsonLines(chunks)
     contents = bytearray()
     for chunk in chunks():
         contents += chunk

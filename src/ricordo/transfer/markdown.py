@@ -112,14 +112,14 @@ class _Scanner:
         self._kind = None
 
     def _start(self, line: str) -> Iterator[MarkdownBlock]:
-        heading = _heading_of(line)
+        heading = heading_of(line)
         if heading is not None:
             yield from self.close()
             self._heading = heading
         elif _RULE.fullmatch(line):
             yield from self.close()
-        elif bullet := _BULLET.fullmatch(line):
-            yield from self._open(BlockKind.BULLET, _TASK_BOX.sub("", bullet["text"] or ""))
+        elif _BULLET.fullmatch(line):
+            yield from self._open(BlockKind.BULLET, without_bullet(line))
         else:
             yield from self._open(BlockKind.PARAGRAPH, line)
 
@@ -141,7 +141,13 @@ class _Scanner:
         return self._kind is BlockKind.PARAGRAPH
 
 
-def _heading_of(line: str) -> str | None:
+def without_bullet(line: str) -> str:
+    """The text of a line; of one in a list, without its bullet and task box."""
+    bullet = _BULLET.fullmatch(line)
+    return line if bullet is None else _TASK_BOX.sub("", bullet["text"] or "")
+
+
+def heading_of(line: str) -> str | None:
     """The text of a heading or of a line in bold; None for any other line."""
     marker = _HEADING.match(line)
     if marker is None:

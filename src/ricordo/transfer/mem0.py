@@ -4,7 +4,7 @@ JSON that is a list of memories, or an object with that list under ``results`` o
 text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,6 @@ from ricordo.transfer.foreign_files import JsonObject, is_kept
 
 _LIST_FIELDS: Final = ("results", "memories")
 _TEXT_FIELDS: Final = ("memory", "text", "data")
-_SHOWN_USERS: Final = 5
 
 
 def fits(data: object) -> bool:
@@ -32,37 +31,24 @@ def fits(data: object) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The memories of one mem0 user. Raises ImportFailed."""
-    users: set[str] = set()
-    yield from _found(path, users)
-    if len(users) > 1:
-        more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
-        raise ImportFailed(
-            f"{path}: memories of {len(users)} users"
-            f" ({', '.join(sorted(users)[:_SHOWN_USERS])}{more});"
-            " split the file and import each user's part for that user"
-        )
-
-
-def _found(path: Path, users: set[str]) -> Iterator[ImportedData]:
-    for number, entry in enumerate(_listed(path, foreign_files.document(path).data), start=1):
-        place = f"{path}, memory {number}"
-        given = foreign_files.an_object(place, entry)
-        if given.get("user_id") is not None:
-            users.add(foreign_files.text(str(given["user_id"])))
-        found = ImportedData()
-        content = foreign_files.text(_content(place, given))
+    """The memories, each with its user. Raises ImportFailed."""
+    place, data = _listed(path, foreign_files.document(path).data)
+    for where, entry in foreign_files.numbered(place, data, "memory"):
+        given = foreign_files.an_object(where, entry)
+        found = ImportedData(user=foreign_files.user(given.get("user_id")))
+        content = foreign_files.text(_content(where, given))
         if is_kept(found, content, limits.MAX_CONTENT_CHARS):
             found.memories.append(_memory(content, given))
         yield found
 
 
-def _listed(path: Path, data: object) -> Iterable[object]:
+def _listed(path: Path, data: object) -> tuple[str, object]:
+    """The list of memories, and its place."""
     if not isinstance(data, dict):
-        return foreign_files.listed(str(path), data)
+        return str(path), data
     for name in _LIST_FIELDS:
         if name in data:
-            return foreign_files.a_list(f"{path}, {name!r}", data[name])
+            return f"{path}, {name!r}", data[name]
     raise ImportFailed(f"{path}: an object without {' or '.join(map(repr, _LIST_FIELDS))}")
 
 

@@ -366,7 +366,12 @@ class MaintenanceOperations(UserOperations):
 
     @implements(describe.import_file)
     def import_file(
-        self, path: Path, format: str, consented: bool, progress: "Progress | None"
+        self,
+        path: Path,
+        format: str,
+        consented: bool,
+        source_user: str | None,
+        progress: "Progress | None",
     ) -> ImportReport:
         from ricordo.transfer import imports
         from ricordo.transfer.exports import no_progress
@@ -376,7 +381,9 @@ class MaintenanceOperations(UserOperations):
         whole = Scope(self.scope.user_id, project_id=self.scope.project_id)
         opener, report = self.parts.open_file, progress or no_progress
         asked = None if consented else self.parts.formation
-        return imports.import_file(self.database, opener, whole, path, format, report, asked)
+        return imports.import_file(
+            self.database, opener, whole, path, format, source_user, report, asked
+        )
 
     @implements(describe.grants)
     def grants(self) -> tuple[Grant, ...]:

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 7615e096a55fefbc98a48fc3060cf77647cf810d45836a8e38c24b50789dedc0
+// OpenAPI document: sha256 954fc23660033a491fcb1078247dc7553b96b978af06726cf4ccaab2bc94fd48
 
 export interface paths {
     "/v1/threads": {
@@ -5759,10 +5759,12 @@ export interface operations {
     import_user: {
         parameters: {
             query?: {
-                /** @description One of: auto, ricordo, mem0, chatgpt, claude, keyvalue, markdown. */
+                /** @description One of: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl, keyvalue, markdown, lines. */
                 format?: string;
                 /** @description The user agrees to every memory in it, sensitive ones included. */
                 consented?: boolean;
+                /** @description Whose memories to take, where a file of another system has several users'. */
+                source_user?: string | null;
             };
             header?: never;
             path?: never;
