@@ -118,8 +118,10 @@ class WebhookSender:
 
     def _allowed(self, parts: SplitResult) -> Resolve:
         """What finds the addresses of the host that may be connected to."""
-        refused = _unless_public_or_loopback if self._allow_loopback else refusal
-        if parts.scheme != "https":
+        refused: Callable[[str], str | None]
+        if parts.scheme == "https":
+            refused = _unless_public_or_loopback if self._allow_loopback else refusal
+        else:
             refused = _unless_loopback if self._allow_loopback else _without_tls
 
         def checked(host: str, port: int) -> list[str]:
