@@ -59,7 +59,8 @@ def test_a_round_trip_with_a_tool(
             events: Any = list(stream)
             first: Any = stream.get_final_message()
         start = next(one for one in events if one.type == "message_start")
-        assert [one["theme"] for one in start.model_extra["memories"]] == ["drinks"]
+        for shown in (start, start.message, first):
+            assert [one["theme"] for one in shown.model_extra["memories"]] == ["drinks"]
     else:
         first = ask(anthropic_client, asked, tools=[TOOL])
     text, call = first.content

@@ -81,6 +81,16 @@ def test_a_stream(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) ->
     assert [one.id for one in client.models.list()] == [model.model]
 
 
+@pytest.mark.requirement("proxy.memories")
+def test_the_final_completion_of_a_stream(
+    client: openai.OpenAI, model: FaultyModel, ana: UserMemory
+) -> None:
+    model.answer("Green tea.")
+    with client.chat.completions.stream(model="m", messages=[QUESTION]) as stream:
+        shown: Any = stream.get_final_completion().model_extra
+    assert [one["theme"] for one in shown["memories"]] == ["drinks"]
+
+
 @pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_round_trip_with_a_tool(
