@@ -170,3 +170,39 @@ def test_a_program_delivers_by_itself(sqlite_url: str, hook: Receiver) -> None:
         wait_until(lambda: hook.revisions == [1])
         ana.add("Two")
         wait_until(lambda: hook.revisions == [1, 2])
+
+
+@pytest.mark.chaos
+def test_many_users_write_while_many_workers_deliver(backend_url: str) -> None:
+    users, each = [f"user {number}" for number in range(4)], 25
+    settings: dict[str, Any] = {"run_jobs": False, "embedding_provider": "none"}
+    with (
+        receiver() as every,
+        receiver() as own,
+        open_memory(backend_url, webhook_loopback=True, **settings) as memory,
+    ):
+        workers = [worker(backend_url) for _ in range(3)]
+        try:
+            memory.create_webhook(every.url)
+            memory.user(users[0]).create_webhook(own.url)
+
+            def write(user_id: str) -> None:
+                for number in range(each):
+                    memory.user(user_id).add(f"Fact {number}")
+
+            threads = [threading.Thread(target=write, args=(one,)) for one in users]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+            wait_until(lambda: len(set(own.revisions)) == each)
+            wait_until(lambda: len(every.revisions) >= each * len(users))
+        finally:
+            ended(*workers)
+        for user_id in users:
+            told = [one for one in every.received if one.sent["data"]["user_id"] == user_id]
+            check_order(told, each)
+        check_order(own.received, each)
+        assert every.most_at_once == own.most_at_once == 1
+        assert [one.failures for one in memory.webhooks()] == [0, 0]
+        assert memory.jobs(state="dead") == ()

@@ -21,7 +21,7 @@ from ricordo import Memory, UserMemory
 from ricordo.cli import checks
 from ricordo.jobs.queue import JobQueue
 from ricordo.model.job import NewJob
-from ricordo.storage.tables import history, item_index, jobs, users
+from ricordo.storage.tables import history, item_index, jobs, users, webhooks
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.brokers import redis_server
@@ -32,7 +32,8 @@ pytestmark = [pytest.mark.requirement("cli.doctor"), pytest.mark.requirement("do
 CHECKS = [
     *("version", "python", "sqlite", "clock", "settings", "embedder", "model", "home", "file"),
     *("log", "disk", "search", "database", "schema", "isolation", "encryption", "integrity"),
-    *("consistency", "times", "terms", "vectors", "jobs", "workers", "service", "mirror"),
+    *("consistency", "times", "terms", "vectors", "jobs", "workers", "webhooks"),
+    *("service", "mirror"),
 ]
 ONLY_OF = {"sqlite": ("file", "log", "encryption"), "postgresql": ("isolation",)}
 Found = tuple[str, str, str | None]
@@ -460,6 +461,23 @@ def test_jobs_that_nobody_runs(backend_url: str, store: Memory) -> None:
     assert JobQueue(store.database, timedelta(seconds=60)).claim(frozenset({"lifecycle"}))
     changed(store, sa.update(jobs).values(lease_until=datetime.now(UTC) - timedelta(minutes=1)))
     assert found("--db", backend_url)["workers"][0] == "warning"
+
+
+@pytest.mark.requirement("webhooks.pause")
+def test_webhooks_that_do_not_deliver(backend_url: str, store: Memory) -> None:
+    ana = store.user("ana")
+    made = [ana.create_webhook(f"https://example.org/{number}").webhook for number in range(3)]
+    ana.update_webhook(made[0].id, paused=True)
+    assert found("--db", backend_url)["webhooks"][0] == "ok"
+    which = sa.update(webhooks).where(webhooks.c.id == made[1].id)
+    changed(store, which.values(failures=2))
+    assert found("--db", backend_url)["webhooks"] == (
+        "warning",
+        "active: 1, failing: 1, paused: 0",
+        "ricordo webhooks --all-users shows why",
+    )
+    changed(store, which.values(state="paused", reason="gone"))
+    assert found("--db", backend_url)["webhooks"][1] == "active: 1, failing: 0, paused: 1"
 
 
 @pytest.mark.slow

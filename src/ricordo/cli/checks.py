@@ -523,6 +523,18 @@ def abandoned(database: "Database") -> CheckFinding:
     return warning("workers", found, "ricordo jobs run, or leave running: ricordo worker")
 
 
+def webhooks(database: "Database") -> CheckFinding:
+    """Whether webhooks deliver."""
+    from ricordo.storage.webhooks import count_webhooks
+
+    with database.read_all() as reading:
+        counted = count_webhooks(reading.connection)
+    if not (counted.paused or counted.failing):
+        return ok("webhooks", f"active: {counted.active}, none fails")
+    found = f"active: {counted.active}, failing: {counted.failing}, paused: {counted.paused}"
+    return warning("webhooks", found, "ricordo webhooks --all-users shows why")
+
+
 def broker(url: str) -> CheckFinding:
     """Whether the broker answers and has workers. Raises InvalidValue."""
     from ricordo.jobs.broker import checked_url

@@ -184,5 +184,6 @@ def _database_checks(
         )
     yield "jobs", "Counting jobs", lambda: checks.jobs(database)
     yield "workers", "Looking for workers", lambda: checks.abandoned(database)
+    yield "webhooks", "Looking at webhooks", lambda: checks.webhooks(database)
     yield "service", "Looking at the service", lambda: checks.service(settings, database)
     yield "mirror", "Looking at files", lambda: checks.mirror(settings)

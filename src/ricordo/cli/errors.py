@@ -70,7 +70,8 @@ _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.ImportFailed: "fix what is named and run it again; nothing was written",
     errors.InvalidBackup: "use another backup; nothing was restored",
     errors.InvalidPolicy: "correct the file that RICORDO_POLICY_FILE names, or the variable",
-    errors.TargetRefused: "RICORDO_ALLOW_PRIVATE_EMBEDDING_TARGETS=true allows it to all users",
+    errors.TargetRefused: "name a public address; RICORDO_ALLOW_PRIVATE_EMBEDDING_TARGETS=true, for"
+    " webhooks RICORDO_WEBHOOK_LOOPBACK=true, allows others to all users",
     errors.NotFound: "ricordo list shows what there is; -u says whose",
     errors.MemoryNotFound: "ricordo list --status any shows what there is; -u says whose",
     errors.ThemeNotFound: "ricordo themes shows what there is; -u says whose",

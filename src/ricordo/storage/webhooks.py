@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -31,6 +31,8 @@ NOTE_JOB: Final = "webhook-changes"
 
 DELIVER_JOB: Final = "webhook"
 """Delivers what waits for one webhook."""
+
+PAUSED_BY_REQUEST: Final = "paused by request"
 
 _SECRETS: Final = ("sealed_secret", "sealed_old_secret")
 _SHOWN: Final = [column for column in webhooks.c if column.name not in _SECRETS]
@@ -201,6 +203,25 @@ def count_store_webhooks(connection: sa.Connection) -> None:
     noted = sa.update(store).where(store.c.name == STORE_WEBHOOKS).values(number=number)
     if not connection.execute(noted).rowcount:
         connection.execute(sa.insert(store).values(name=STORE_WEBHOOKS, number=number))
+
+
+class WebhookCounts(NamedTuple):
+    """How many deliver, are failing, and are paused other than by request."""
+
+    active: int
+    failing: int
+    paused: int
+
+
+def count_webhooks(connection: sa.Connection) -> WebhookCounts:
+    """How all webhooks are doing."""
+    is_failing = sa.and_(_ACTIVE, webhooks.c.failures > 0)
+    is_paused = sa.and_(sa.not_(_ACTIVE), webhooks.c.reason != PAUSED_BY_REQUEST)
+    columns = [
+        sa.func.coalesce(sa.func.sum(sa.case((which, 1), else_=0)), 0)
+        for which in (sa.and_(_ACTIVE, webhooks.c.failures == 0), is_failing, is_paused)
+    ]
+    return WebhookCounts(*connection.execute(sa.select(*columns)).one())
 
 
 def pause_all(connection: sa.Connection, reason: str, now: datetime) -> None:

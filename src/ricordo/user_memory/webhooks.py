@@ -19,8 +19,6 @@ from ricordo.storage.database import Database, retried
 from ricordo.storage.jobs import put_job
 from ricordo.user_memory.base import Parts, UserOperations, check_speaks_for_user, implements
 
-BY_REQUEST = "paused by request"
-
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
@@ -99,7 +97,7 @@ class Webhooks:
         if events is not None:
             values["events"] = list(events)
         if paused is True and found.state is WebhookState.ACTIVE:
-            values |= {"state": WebhookState.PAUSED.value, "reason": BY_REQUEST}
+            values |= {"state": WebhookState.PAUSED.value, "reason": rows.PAUSED_BY_REQUEST}
         if paused is False:
             values |= {"state": WebhookState.ACTIVE.value, "reason": None}
         if url is not None or paused is False:
