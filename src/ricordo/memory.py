@@ -31,7 +31,7 @@ from ricordo.operations import webhooks as describe_webhooks
 from ricordo.operations.operation import Operation
 from ricordo.settings import Settings
 from ricordo.storage.activity import count_active, counters_of, daily_of
-from ricordo.storage.database import retried
+from ricordo.storage.database import rehearsing, retried
 from ricordo.storage.groups import list_groups
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
@@ -176,12 +176,20 @@ class Memory:
         return exports.export_file(self.database, None, path)
 
     @_implements(describe.import_file)
-    def import_file(self, path: Path, progress: "Progress | None") -> ImportReport:
+    def import_file(
+        self,
+        path: Path,
+        format: str,
+        consented: bool,
+        dry_run: bool,
+        progress: "Progress | None",
+    ) -> ImportReport:
         from ricordo.transfer import imports
 
-        return imports.import_store(
-            self.database, self.parts.open_file, path, progress or _no_progress
-        )
+        opener, report = self.parts.open_file, progress or _no_progress
+        asked = None if consented else self.parts.formation
+        with rehearsing(dry_run):
+            return imports.import_store(self.database, opener, path, format, report, asked)
 
     @_implements(describe.backup)
     def backup(self, path: Path, force: bool) -> BackupReport:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import json
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -243,4 +244,23 @@ def test_a_broken_file_changes_nothing(service: Service, scratch: Path) -> None:
     assert (refused.status_code, refused.json()["type"]) == (422, "ImportFailed")
     assert refused.json()["detail"].startswith("the body")
     assert service.memory.users() == ("ana", "ben")
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.requirement("transfer.source-user")
+@pytest.mark.requirement("transfer.dry-run")
+def test_users_of_another_system_move(service: Service, scratch: Path) -> None:
+    entries = [{"memory": "Has a cat", "user_id": "ana"}, {"memory": "Plays chess", "user_id": "b"}]
+    file = json.dumps(entries).encode()
+    client, cleo = service.client(), service.client("cleo")
+    counted = client.post("/v1/admin/import?dry_run=true", content=file).json()
+    assert (counted["format"], counted["added"]) == ("mem0", 2)
+    assert service.memory.users() == ()
+    refused = cleo.post("/v1/import", content=file)
+    assert "the body: memories of 2 users (ana, b); choose one" in refused.json()["detail"]
+    own = cleo.post("/v1/import?source_user=b", content=file).json()
+    assert (own["added"], own["skipped"]) == (1, {"of other users": 1})
+    everybody = client.post("/v1/admin/import?format=mem0&consented=true", content=file)
+    assert everybody.json()["added"] == 2
+    assert service.memory.users() == ("ana", "b", "cleo")
     assert list(scratch.iterdir()) == []

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     )
     from ricordo.user_memory import UserMemory
 
-_OF_ALL_USERS: Final = ("auto", "ricordo")
-"""Formats of files that have several users."""
-
 ExportPath = Annotated[
     str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")
 ]
@@ -73,17 +70,12 @@ Since = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Of a coding agent: only sessions that went on since then."),
 ]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Of a coding agent: count what there is, and write nothing."),
-]
 
 
 def import_file(
     *,
     given: Given = options_of(describe.import_file),
     since: Since = None,
-    dry_run: DryRun = False,
     all_users: AllUsers = False,
     owner: Owner,
 ) -> None:
@@ -92,7 +84,8 @@ def import_file(
     Formats: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl,
     keyvalue, markdown, lines. The whole file is checked before anything is written. The same file
     again changes nothing. The vectors of what it brings are made before it ends; with --all-users
-    that is left to the service or a worker.
+    that is left to the service or a worker. --all-users brings what a ricordo export, or a file
+    of another system that names its users, has of each to the user of that name.
 
     Coding agents: claude-code, codex, cursor, gemini-cli, opencode. Their name alone finds all
     sessions on this disk; with --format NAME it is a folder like theirs, or one file. Each session
@@ -105,17 +98,17 @@ def import_file(
     Example: ricordo import claude-code --since 2026-01-01
     """
     agent, place = _agent_of(given["path"], given.get("format", "auto"))
+    dry_run = given.get("dry_run", False)
     if agent is not None:
-        if all_users or given.get("consented"):
-            raise InvalidValue("format", f"{agent} takes neither --all-users nor --consented")
+        if all_users or given.get("consented") or "source_user" in given:
+            taken = "neither --all-users nor --consented nor --source-user"
+            raise InvalidValue("format", f"{agent} takes {taken}")
         _import_sessions(agent, place, since, owner, dry_run=dry_run)
         return
-    if since is not None or dry_run:
-        raise InvalidValue("format", "--since and --dry-run are for coding agents only")
-    if all_users and given.pop("format", "auto") not in _OF_ALL_USERS:
-        raise InvalidValue("format", "--all-users takes a ricordo export only")
-    if all_users and given.pop("consented", False):
-        raise InvalidValue("consented", "a ricordo export needs none; leave it out")
+    if since is not None:
+        raise InvalidValue("format", "--since is for coding agents only")
+    if all_users and "source_user" in given:
+        raise InvalidValue("source_user", "is for the import of one user; leave it out")
     wanted = not owner.as_json
     if all_users:
         with progress_bar("Importing", wanted=wanted) as progress, open_store(owner) as store:
@@ -124,8 +117,9 @@ def import_file(
         with open_store(owner) as store:
             with progress_bar("Importing", wanted=wanted) as progress:
                 report = owner.memory_in(store).import_file(**given, progress=progress)
-            _make_vectors(replace(owner, project="").memory_in(store), wanted=wanted)
-    answer(owner.as_json, report, _summary)
+            if not dry_run:
+                _make_vectors(replace(owner, project="").memory_in(store), wanted=wanted)
+    answer(owner.as_json, report, _counted if dry_run else _summary)
 
 
 def _agent_of(path: str, format_name: str) -> tuple[str | None, Path | None]:

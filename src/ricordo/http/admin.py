@@ -1,8 +1,9 @@
 """Administration of all users that is not derived: whole files, and keys with their secrets."""
 
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
@@ -11,7 +12,7 @@ from ricordo.http.auth import Calling, GatedRoute, Managing, ReadingAll, check_m
 from ricordo.http.files import LinesResponse, received_file
 from ricordo.http.responses import answer
 from ricordo.http.routing import LENGTHY, RequestBody, router_for
-from ricordo.http.transfer import FILE, LINES
+from ricordo.http.transfer import FILE, LINES, ImportRequest
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import CreatedKey
 from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
@@ -27,10 +28,14 @@ def export_store(request: Request, store: ReadingAll) -> Response:
 
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
-async def import_store(request: Request, store: Managing) -> Response:
-    """Bring in an export of any number of users, each under their own name."""
+async def import_store(
+    request: Request, query: Annotated[ImportRequest, Query()], store: Managing
+) -> Response:
+    """Bring in a file of any number of users, each under their own name: an export of ricordo, or
+    of another system, where it names the user of each memory."""
     async with received_file(request, GLOBAL_OWNER) as path:
-        return answer(await LENGTHY.run(store.import_file, path))
+        report = await LENGTHY.run(store.import_file, path, **query.given())
+    return answer(report)
 
 
 # No idempotency keys: their responses are stored, and secrets must not be.

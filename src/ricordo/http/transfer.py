@@ -39,8 +39,14 @@ class ImportRequest(QueryParameters):
     )
     consented: bool = Field(
         default=False,
-        description="The user agrees to every memory in it, sensitive ones included.",
+        description="The users agree to every memory in it, sensitive ones included.",
     )
+    dry_run: bool = Field(default=False, description="Only count what there is, and write nothing.")
+
+
+class UserImportRequest(ImportRequest):
+    """How to read the file, and of whom."""
+
     source_user: str | None = Field(
         default=None,
         description="Whose memories to take, where a file of another system has several users'.",
@@ -57,7 +63,7 @@ def export_user(request: Request, user: Acting) -> Response:
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
 async def import_user(
-    request: Request, query: Annotated[ImportRequest, Query()], user: Acting
+    request: Request, query: Annotated[UserImportRequest, Query()], user: Acting
 ) -> Response:
     """Bring in an export of ricordo, or what another system exported.
 

@@ -12,7 +12,7 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
-from ricordo.model.fields import AsGiven, Flag, Integer, OneOf, Reference, Text
+from ricordo.model.fields import AsGiven, Flag, Integer, Reference, Text
 from ricordo.model.grant import Grant
 from ricordo.model.record import Page
 from ricordo.model.reports import (
@@ -26,10 +26,12 @@ from ricordo.model.vocabulary import GroupRole
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     Confirm,
+    Consented,
     DailyDays,
     Days,
     DryRun,
     Ids,
+    ImportFormat,
     OptionalThread,
     PageCursor,
     PageLimit,
@@ -42,10 +44,6 @@ embeddings = Catalogue("Settings")
 programs = Catalogue("Connected programs")
 transfer = Catalogue("Export and import")
 
-IMPORT_FORMATS = (
-    *("auto", "ricordo", "mem0", "chatgpt", "claude", "openwebui", "letta", "zep", "mcp-memory"),
-    *("jsonl", "keyvalue", "markdown", "lines"),
-)
 Provider = Text(
     limits.MAX_REFERENCE_CHARS,
     about="local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default.",
@@ -276,12 +274,8 @@ def export(path: PathOf) -> int:
 def import_file(
     path: PathOf,
     *,
-    format: Annotated[
-        str, OneOf(IMPORT_FORMATS, about="What the file is.", metavar="NAME")
-    ] = "auto",
-    consented: Annotated[
-        bool, Flag(about="The user agrees to every memory in it, sensitive ones included.")
-    ] = False,
+    format: ImportFormat = "auto",
+    consented: Consented = False,
     source_user: Annotated[
         str | None,
         Reference(
@@ -289,6 +283,7 @@ def import_file(
             metavar="NAME",
         ),
     ] = None,
+    dry_run: DryRun = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring in a ricordo export, or what another system exported.
@@ -297,7 +292,8 @@ def import_file(
     markdown lines``. The whole file is checked before anything is written. Bringing in the same
     file again changes nothing. Of what another system remembered, secrets are left out, and what
     is sensitive or a standing wish is proposed to the user, unless they ``consented``. Of a file
-    with the memories of several users, ``source_user`` says whose to take.
+    with the memories of several users, ``source_user`` says whose to take. With ``dry_run`` all
+    is read, checked and counted as it would be now, and nothing is written.
 
     Raises:
         ImportFailed: the file cannot be read as what it should be; the message says where.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from ricordo import limits
 from ricordo.model.fields import (
@@ -14,6 +14,7 @@ from ricordo.model.fields import (
     Listed,
     Moment,
     Number,
+    OneOf,
     Question,
     Reference,
     Text,
@@ -97,5 +98,16 @@ DailyDays: TypeAlias = Annotated[
     int, Integer(1, limits.MAX_DAILY_DAYS, about="How many days, today included.")
 ]
 PathOf: TypeAlias = Annotated[str | Path, FilePath(about="The file.")]
+IMPORT_FORMATS: Final = (
+    *("auto", "ricordo", "mem0", "chatgpt", "claude", "openwebui", "letta", "zep", "mcp-memory"),
+    *("jsonl", "keyvalue", "markdown", "lines"),
+)
+ImportFormat: TypeAlias = Annotated[
+    str, OneOf(IMPORT_FORMATS, about="What the file is.", metavar="NAME")
+]
+Consented: TypeAlias = Annotated[
+    bool, Flag(about="The users agree to every memory in it, sensitive ones included.")
+]
+DryRun: TypeAlias = Annotated[bool, Flag(about="Only count what there is, and write nothing.")]
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how much is done, and of how much."""

@@ -25,8 +25,11 @@ from ricordo.model.vocabulary import JobState, Permission
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     BeforeTime,
+    Consented,
     DailyDays,
     Days,
+    DryRun,
+    ImportFormat,
     InOrder,
     PageCursor,
     PageLimit,
@@ -142,8 +145,19 @@ def export(path: PathOf) -> int:
 
 
 @store()
-def import_file(path: PathOf, *, progress: Progress | None = None) -> ImportReport:
-    """Bring in a ricordo export of any number of users, each under their own name.
+def import_file(
+    path: PathOf,
+    *,
+    format: ImportFormat = "auto",
+    consented: Consented = False,
+    dry_run: DryRun = False,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring in a file of any number of users, each under their own name.
+
+    A ricordo export, or what another system exported, where it names the user of each memory;
+    of that, what needs consent is proposed to the users, unless they ``consented``. The whole
+    file is checked before anything is written. With ``dry_run`` it is only counted.
 
     Raises:
         ImportFailed: the file cannot be read; the message says where. Nothing was written.

@@ -86,6 +86,28 @@ _member: Final[contextvars.ContextVar[Acting | None]] = contextvars.ContextVar(
     "ricordo_member", default=None
 )
 """The member who acts, while an operation on the space of a group runs."""
+_rehearsed: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar(
+    "ricordo_rehearsed", default=False
+)
+"""Whether writes are undone at their end."""
+
+
+class _UndoneError(Exception):
+    """A rehearsed write has come to its end."""
+
+
+@contextlib.contextmanager
+def rehearsing(is_on: bool = True) -> Iterator[None]:
+    """Undo each write of the block at its end, so that what it would do can be counted."""
+    before = _rehearsed.set(is_on)
+    try:
+        yield
+    finally:
+        _rehearsed.reset(before)
+
+
+def is_rehearsing() -> bool:
+    return _rehearsed.get()
 
 
 class Step(StrEnum):
@@ -397,7 +419,7 @@ class Database:
         Raises:
             StorageError: the database could not do it; nothing was written.
         """
-        with self.our_errors():
+        with contextlib.suppress(_UndoneError), self.our_errors():
             with self.backend.writing(shared=shared) as connection:
                 acting = self._begin(connection, user_id)
                 others = _others_concerned(connection, user_id, touching) if touching else set()
@@ -417,6 +439,8 @@ class Database:
                 writing.now = self.clock()  # after the wait for the locks: later than who had them
                 yield writing
                 writing.flush()
+                if is_rehearsing():
+                    raise _UndoneError
             if writing.queued_jobs:
                 self.on_job_queued()
 

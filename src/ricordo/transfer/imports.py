@@ -11,6 +11,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.formation.service import Formation
+from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
@@ -34,7 +35,7 @@ from ricordo.transfer import (
 )
 from ricordo.transfer.drafts import FileOpener, ImportedData, UserDraft, imported_draft
 from ricordo.transfer.exports import Progress, no_progress
-from ricordo.transfer.merge import merge_user
+from ricordo.transfer.merge import check_memories, merge_user
 from ricordo.transfer.rows import FORMAT_NAME, DraftRow, Row, is_export, read_rows
 from ricordo.transfer.user_restore import check_coherence, restore_user
 
@@ -120,10 +121,18 @@ def import_file(
 
 
 def import_store(
-    database: Database, open_file: FileOpener, path: Path, progress: Progress
+    database: Database,
+    open_file: FileOpener,
+    path: Path,
+    format_name: str,
+    progress: Progress,
+    asked: Formation | None,
 ) -> ImportReport:
-    """Import an export of any number of users, each under their own name. Raises ImportFailed."""
+    """Import a file of any number of users, each under their own name; ``asked`` as for
+    :func:`import_file`. Raises ImportFailed."""
     _check_readable(path)
+    if format_name != FORMAT_NAME and not (format_name == AUTO and is_export(path)):
+        return _import_users(database, open_file, path, format_name, progress, asked)
     with imported_draft(database, open_file, read_rows(path)) as drafts:
         for draft in drafts:  # everything is checked before any write
             check_coherence(path, draft)
@@ -138,7 +147,51 @@ def import_store(
                 _import_user(database, scope, draft, no_progress, fresh, by_operator=True)
             )
             progress(done, len(drafts))
-    return _sum(reports)
+    return _sum(FORMAT_NAME, reports)
+
+
+def _import_users(
+    database: Database,
+    open_file: FileOpener,
+    path: Path,
+    format_name: str,
+    progress: Progress,
+    asked: Formation | None,
+) -> ImportReport:
+    """Import another system's file for the users that it names. Raises ImportFailed."""
+    chosen = recognise(path) if format_name == AUTO else format_name
+    skipped: Counter[str] = Counter()
+    reports = []
+    with imported_draft(database, open_file, _rows_of_users(path, chosen, skipped)) as drafts:
+        if not drafts:
+            raise ImportFailed(f"{path}: it names no users; import it for one user")
+        for draft in drafts:  # everything is checked before any write
+            check_memories(database, draft)
+        for done, draft in enumerate(drafts, start=1):
+            scope, counted = Scope(draft.user_id), Counter[str]()
+            reports.append(merge_user(database, scope, draft, chosen, counted, no_progress, asked))
+            progress(done, len(drafts))
+    left_out = {why: count for why, count in skipped.items() if count}
+    return _sum(chosen, [*reports, ImportReport(format=chosen, skipped=left_out)])
+
+
+def _rows_of_users(path: Path, format_name: str, skipped: Counter[str]) -> Iterator[DraftRow]:
+    """The rows of all users that a file names, within the limits; counts what it skips."""
+    limited = _Limited(path)
+    known: set[str] = set()
+    for found in IMPORTERS[format_name](path):
+        if found.user is None:
+            skipped["of no user"] += len(found.memories) + len(found.threads)
+            skipped.update(found.skipped)
+            continue
+        if found.user not in known:
+            try:
+                known.add(checks.user_id(found.user))
+            except InvalidValue as problem:
+                raise ImportFailed(f"{path}: of {found.user[:60]!r}: {problem}") from None
+            yield DraftRow(found.user, "user", {"revision": 0}, 0)
+        skipped.update(found.skipped)
+        yield from limited.rows(found.user, found)
 
 
 def _foreign_rows(
@@ -154,7 +207,7 @@ def _foreign_rows(
         ImportFailed: it cannot be read, or has memories of several users and none is chosen.
     """
     yield DraftRow(user_id, "user", {"revision": 0}, 0)
-    memories = turns = part = 0
+    limited = _Limited(path)
     users: set[str] = set()
     for found in IMPORTERS[format_name](path):
         if found.user is not None:
@@ -162,34 +215,46 @@ def _foreign_rows(
         if source_user is not None and found.user != source_user:
             skipped["of other users"] += len(found.memories) + len(found.threads)
             continue
-        memories += len(found.memories)
-        turns += sum(len(thread.turns) for thread in found.threads)
-        for count, most, what in (
-            (memories, limits.MAX_IMPORTED_MEMORIES, "memories"),
-            (turns, limits.MAX_IMPORTED_TURNS, "turns"),
-        ):
-            if count > most:
-                raise ImportFailed(f"{path}: more than {most} {what}; split the file")
         skipped.update(found.skipped)
-        for memory in found.memories:
-            values = {**_values(memory), "status": Status.ACTIVE.value}
-            yield DraftRow(user_id, "item", values, len(memory.content))
-        for thread in found.threads:
-            part += 1
-            of_thread = {"thread_id": thread.thread_id}
-            titled = {**of_thread, "title": thread.title, "project_id": thread.project_id}
-            yield DraftRow(user_id, "thread", titled, 0, part)
-            for position, turn in enumerate(thread.turns, start=1):
-                values = {**_values(turn), **of_thread, "position": position}
-                yield DraftRow(user_id, "turn", values, len(turn.content), part)
+        yield from limited.rows(user_id, found)
     if source_user is None and len(users) > 1:
         raise ImportFailed(
             f"{path}: memories of {len(users)} users ({_named(users)}); choose one (source_user),"
-            " or bring in all of them as an operator (--all-users)"
+            " or let an operator bring in all"
         )
     if source_user is not None and source_user not in users:
         there = f"there are: {_named(users)}" if users else "it names no users"
         raise ImportFailed(f"{path}: no memories of {source_user!r}; {there}")
+
+
+class _Limited:
+    """Makes rows of what is found in a file, up to the limits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._memories = self._turns = self._part = 0
+
+    def rows(self, user_id: str, found: ImportedData) -> Iterator[DraftRow]:
+        """Raises ImportFailed: there is more than is allowed."""
+        self._memories += len(found.memories)
+        self._turns += sum(len(thread.turns) for thread in found.threads)
+        for count, most, what in (
+            (self._memories, limits.MAX_IMPORTED_MEMORIES, "memories"),
+            (self._turns, limits.MAX_IMPORTED_TURNS, "turns"),
+        ):
+            if count > most:
+                raise ImportFailed(f"{self._path}: more than {most} {what}; split the file")
+        for memory in found.memories:
+            values = {**_values(memory), "status": Status.ACTIVE.value}
+            yield DraftRow(user_id, "item", values, len(memory.content))
+        for thread in found.threads:
+            self._part += 1
+            of_thread = {"thread_id": thread.thread_id}
+            titled = {**of_thread, "title": thread.title, "project_id": thread.project_id}
+            yield DraftRow(user_id, "thread", titled, 0, self._part)
+            for position, turn in enumerate(thread.turns, start=1):
+                values = {**_values(turn), **of_thread, "position": position}
+                yield DraftRow(user_id, "turn", values, len(turn.content), self._part)
 
 
 def _named(users: set[str]) -> str:
@@ -222,12 +287,13 @@ def _import_user(
     return ImportReport(format=FORMAT_NAME, restored_rows=restored.rows, skipped=skipped)
 
 
-def _sum(reports: list[ImportReport]) -> ImportReport:
+def _sum(format_name: str, reports: list[ImportReport]) -> ImportReport:
     skipped: Counter[str] = Counter()
     for report in reports:
         skipped.update(report.skipped)
     return ImportReport(
-        format=FORMAT_NAME,
+        format=format_name,
+        proposed=sum(report.proposed for report in reports),
         added=sum(report.added for report in reports),
         updated=sum(report.updated for report in reports),
         duplicates=sum(report.duplicates for report in reports),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -85,13 +86,7 @@ def merge_user(
     now, user_id = database.clock(), scope.user_id
     left = memories_to_leave(database, user_id, draft)
     counts: Counter[str] = Counter()
-    done, total = 0, draft.count("thread")
-    for memory in _memories(draft, left, now, skipped):
-        try:
-            check_times(memory, now)
-        except InvalidValue as problem:
-            raise ImportFailed(f"memory {memory.content[:60]!r}: {problem}") from None
-        total += 1
+    done, total = 0, draft.count("thread") + check_memories(database, draft, left, skipped)
     # Memories come before the conversations that they were said in.
     for batch in _batches(_memories(draft, left, now, Counter()), WRITE_BATCH_ITEMS):
         kept = batch if asked is None else _screened(asked, scope, batch, counts, skipped)
@@ -129,6 +124,27 @@ def merge_user(
     )
 
 
+def check_memories(
+    database: Database,
+    draft: UserDraft,
+    left: AbstractSet[int] = frozenset(),
+    skipped: Counter[str] | None = None,
+) -> int:
+    """Check the times of the memories to merge; how many these are.
+
+    Raises:
+        ImportFailed: times that contradict each other.
+    """
+    now, count = database.clock(), 0
+    for memory in _memories(draft, left, now, Counter() if skipped is None else skipped):
+        try:
+            check_times(memory, now)
+        except InvalidValue as problem:
+            raise ImportFailed(f"memory {memory.content[:60]!r}: {problem}") from None
+        count += 1
+    return count
+
+
 def _screened(
     formation: Formation,
     scope: Scope,
@@ -163,7 +179,7 @@ def _batches(values: Iterable[T], at_once: int) -> Iterator[list[T]]:
 
 
 def _memories(
-    draft: UserDraft, left: set[int], now: datetime, skipped: Counter[str]
+    draft: UserDraft, left: AbstractSet[int], now: datetime, skipped: Counter[str]
 ) -> Iterator[NewMemory]:
     """The memories to merge, without those whose ids are in ``left``; counts what it skips."""
     for row in draft.rows("item"):

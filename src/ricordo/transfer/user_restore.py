@@ -21,7 +21,7 @@ from ricordo.model.item import STORED_FIELDS
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState, Status
-from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction, retried
+from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction, is_rehearsing, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
@@ -98,8 +98,9 @@ def restore_user(
             for one in row
             if one is not None
         }
-        database.backend.keep_ids(ITEM_IDS, mentioned)
-        database.backend.keep_ids(TURN_IDS, _ids(given, "turn"))
+        if not is_rehearsing():
+            database.backend.keep_ids(ITEM_IDS, mentioned)
+            database.backend.keep_ids(TURN_IDS, _ids(given, "turn"))
     with database.write(user_id) as writing:
         if has_anything(writing.connection, user_id):
             return None

@@ -42,7 +42,7 @@ from ricordo.operations import maintenance as describe
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, effective, test_embedder
 from ricordo.storage.activity import counters_of, daily_of, page_of_events
-from ricordo.storage.database import WriteTransaction, retried
+from ricordo.storage.database import WriteTransaction, rehearsing, retried
 from ricordo.storage.grants import StoredGrants
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
@@ -371,6 +371,7 @@ class MaintenanceOperations(UserOperations):
         format: str,
         consented: bool,
         source_user: str | None,
+        dry_run: bool,
         progress: "Progress | None",
     ) -> ImportReport:
         from ricordo.transfer import imports
@@ -381,9 +382,10 @@ class MaintenanceOperations(UserOperations):
         whole = Scope(self.scope.user_id, project_id=self.scope.project_id)
         opener, report = self.parts.open_file, progress or no_progress
         asked = None if consented else self.parts.formation
-        return imports.import_file(
-            self.database, opener, whole, path, format, source_user, report, asked
-        )
+        with rehearsing(dry_run):
+            return imports.import_file(
+                self.database, opener, whole, path, format, source_user, report, asked
+            )
 
     @implements(describe.grants)
     def grants(self) -> tuple[Grant, ...]:

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 954fc23660033a491fcb1078247dc7553b96b978af06726cf4ccaab2bc94fd48
+// OpenAPI document: sha256 630bc6ad960123c787bcc8567c2a373a60de10b765afba1dc903912f8e6d97ea
 
 export interface paths {
     "/v1/threads": {
@@ -3134,7 +3134,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Say what would be done, and do nothing. */
+                    /** @description Only count what there is, and write nothing. */
                     dry_run?: boolean;
                 };
             };
@@ -5761,8 +5761,10 @@ export interface operations {
             query?: {
                 /** @description One of: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl, keyvalue, markdown, lines. */
                 format?: string;
-                /** @description The user agrees to every memory in it, sensitive ones included. */
+                /** @description The users agree to every memory in it, sensitive ones included. */
                 consented?: boolean;
+                /** @description Only count what there is, and write nothing. */
+                dry_run?: boolean;
                 /** @description Whose memories to take, where a file of another system has several users'. */
                 source_user?: string | null;
             };
