@@ -30,6 +30,7 @@ FIELDS: Final = {
     "/ui/settings/keys": {"name": "stolen", "form_id": "once"},
     "/ui/settings/keys/{id}/revoke": {"confirm": "1"},
     "/ui/who": {"user": "ben"},
+    "/ui/memories/{id}/rate": {"verdict": "wrong"},
 }
 """What a form says that would do something."""
 FOREIGN: Final = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
@@ -46,6 +47,7 @@ def lived(memory: Memory) -> Callable[[str], str]:
     key = memory.create_key("phone", user="ana").key
     ids = {
         "/ui/memories/{id}/undo": new,
+        "/ui/memories/{id}/rate": new,
         "/ui/memories/{id}/restore": old,
         "/ui/proposals/{id}/approve": proposal.id,
         "/ui/proposals/{id}/reject": proposal.id,

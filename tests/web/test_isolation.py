@@ -120,11 +120,11 @@ def test_nothing_can_be_done_to_what_is_the_others(two: Two) -> None:
     page = sender.get("/ui/memories").text
     token = page.partition('name="token" value="')[2].partition('"')[0]
     for kind, numbers, actions in (
-        ("memories", two.ana.life.items, ("undo", "restore")),
+        ("memories", two.ana.life.items, ("undo", "restore", "rate")),
         ("proposals", two.ana.has.known["proposal"], ("approve", "reject")),
     ):
         for number, action in product(numbers, actions):
-            answer = sender.post(f"/ui/{kind}/{number}/{action}", token=token)
+            answer = sender.post(f"/ui/{kind}/{number}/{action}", token=token, verdict="wrong")
             assert answer.status_code == 404, (kind, action)
             assert not two.ana.is_seen_in(answer.text)
     assert sender.post("/ui/who", token=token, user="ana").status_code == 403

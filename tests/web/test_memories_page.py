@@ -18,7 +18,7 @@ from ricordo.web.memories import SORTS, STATUSES, MemoryFilter
 from ricordo.web.rendering import listed
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing
-from tests.web.visiting import Visit
+from tests.web.visiting import Visit, field
 
 pytestmark = pytest.mark.requirement("page.memories")
 
@@ -247,3 +247,36 @@ def test_themes_with_what_is_known_of_them(site: Service, clock: ManualClock) ->
     assert page.count(f'datetime="{clock():%Y-%m-%d}') == 3
     widths = re.findall(r'class="mark-1" x="0.0%" width="([\d.]+)%"', page)
     assert widths == ["100.0", "25.0"]
+
+
+@pytest.mark.requirement("page.ratings")
+def test_results_are_rated_where_they_stand(filled: Service) -> None:
+    ana, visit = filled.memory.user("ana"), Visit(filled)
+    answer = visit.post("/ui/memories", on="/ui/memories", q="tea or coffee?")
+    (hit, *_) = ana.search("tea or coffee?")
+    path = f"/ui/memories/{hit.id}/rate"
+    assert f'hx-post="{path}"' in answer.text
+    assert 'name="query" value="tea or coffee?"' in answer.text
+    token = field(answer.text, "token")
+    sent = {"token": token, "verdict": "wrong", "query": "tea or coffee?"}
+    by_htmx = visit.client.post(path, data=sent, headers={"HX-Request": "true"})
+    assert by_htmx.status_code == 200
+    assert by_htmx.text.lstrip().startswith("<form")
+    assert "Not shown as current any more." in by_htmx.text
+    assert [one.query for one in ana.get(hit.id).ratings] == [sent["query"]]
+    ana.add("Prefers tea to coffee", theme="drinks")  # takes its place
+    back = visit.client.post(
+        path, data={**sent, "verdict": "withdrawn"}, headers={"HX-Request": "true"}
+    )
+    assert "Nothing was done: memory" in back.text
+    plain = visit.client.post(path, data={**sent, "verdict": "outdated"})  # without script
+    assert plain.headers["location"] == f"/ui/memories/{hit.id}"
+
+
+@pytest.mark.requirement("page.ratings")
+def test_the_reasons_of_a_result_tell_of_ratings(filled: Service) -> None:
+    ana, visit = filled.memory.user("ana"), Visit(filled)
+    (hit, *_) = ana.search("tea or coffee?")
+    ana.rate(hit.id, "used")
+    answer = visit.post("/ui/memories", on="/ui/memories", q="tea or coffee?")
+    assert "For ratings (log-odds)</dt><dd>+0.3000; without any: score 0." in answer.text

@@ -22,9 +22,10 @@ def at(item_id: int, action: str | None = None) -> str:
 
 
 def forms(visit: Visit, item_id: int) -> list[str]:
-    """What can be done on the page of a memory."""
+    """What can be done on the page of a memory, beside rating it."""
     html = visit.get(at(item_id)).text
-    return re.findall(rf'action="/ui/memories/{item_id}/(\w+)"', html)
+    found = re.findall(rf'action="/ui/memories/{item_id}/(\w+)"', html)
+    return [one for one in found if one != "rate"]
 
 
 def act(visit: Visit, item_id: int, action: str, **fields: str) -> Any:
@@ -252,3 +253,45 @@ def test_a_replacement_is_undone_on_either_side(ana: UserMemory, visit: Visit) -
         assert ("the restored memory" in visit.text(at(old))) == (named == "new")
         assert (ana.get(old).status, ana.get(new).status) == ("active", "archived")
         assert (forms(visit, old), forms(visit, new)) == ([], ["restore"])
+
+
+PRESSED = r'value="(\w+)" aria-pressed="true"'
+
+
+@pytest.mark.requirement("page.ratings")
+def test_a_memory_is_rated_on_its_page(ana: UserMemory, visit: Visit) -> None:
+    item = ana.add("Eats no meat").id
+    bot = ana.narrow(agent="kitchen")
+    bot.rate(item, "outdated", reason="ordered <steak>", query="what to cook?")
+    seen = field(visit.get(at(item)).text, "expected_updated_at")
+    told = "Outdated, says kitchen (agent)"
+    assert told in visit.text(at(item))
+    assert "asked what to cook? ordered <steak>" in visit.text(at(item))
+    assert act(visit, item, "rate", verdict="used", expected_updated_at=seen).status_code == 303
+    html = visit.get(at(item)).text
+    assert re.findall(PRESSED, html) == ["used"]
+    assert "Said to have helped by ana" in main_text(visit.get(at(item)))
+    answer = act(visit, item, "rate", verdict="wrong", expected_updated_at=seen)
+    assert (answer.status_code, ana.get(item).status) == (412, "active")
+    act(visit, item, "rate", verdict="wrong")
+    assert "No longer true: called wrong by ana." in visit.text(at(item))
+    assert "Make it current again." in visit.text(at(item))
+    act(visit, item, "rate", verdict="withdrawn")
+    assert ana.get(item).status == "active"
+    assert "Take back" not in visit.get(at(item)).text
+    assert act(visit, item, "rate", verdict="great").status_code == 422
+
+
+@pytest.mark.requirement("page.ratings")
+def test_only_ones_own_memories_are_rated(
+    site: Service, ana: UserMemory, visit: Visit, clock: ManualClock
+) -> None:
+    shared, gone = ana.add("Eats no meat").id, ana.add("Eats no fish").id
+    share(ana, shared, "ben")
+    ana.rate(shared, "used", reason="between us")
+    ben = Visit(site).choose("ben")
+    for hidden in ("/rate", "between us", "It helped"):
+        assert hidden not in ben.get(at(shared)).text
+    assert ben.post(at(shared, "rate"), on="/ui/who", verdict="wrong").status_code == 403
+    ana.forget(gone)
+    assert "/rate" not in visit.get(at(gone)).text

@@ -44,7 +44,7 @@ def rate(
     if scope.project_id is not None and item.project_id is None:  # which other projects see
         scope, query = replace(scope, thread_id=None), None
     rating = _rating_of(writing, scope, verdict, reason, query)
-    former = next((one for one in item.ratings if one.is_of(rating)), None)
+    former = rating_by(scope, item)
     if verdict is Verdict.WITHDRAWN:
         if former is None:
             return item, False
@@ -61,6 +61,17 @@ def rate(
     return _follow(writing, scope, item, rated, rating), True
 
 
+def rating_by(scope: Scope, item: Item) -> Rating | None:
+    """What the one who acts says of a memory."""
+    who = _who(scope)
+    return next((one for one in item.ratings if (one.by, one.is_agent) == who), None)
+
+
+def _who(scope: Scope) -> tuple[str, bool]:
+    is_agent = not scope.is_the_users
+    return (scope.agent_id or scope.actor) if is_agent else scope.person, is_agent
+
+
 def _rating_of(
     writing: WriteTransaction,
     scope: Scope,
@@ -68,10 +79,10 @@ def _rating_of(
     reason: str | None,
     query: str | None,
 ) -> Rating:
-    is_agent = not scope.is_the_users
+    by, is_agent = _who(scope)
     return Rating(
         verdict=verdict,
-        by=(scope.agent_id or scope.actor) if is_agent else scope.person,
+        by=by,
         is_agent=is_agent,
         at=writing.now,
         reason=reason,

@@ -1,9 +1,9 @@
 """The list of memories with filters and search."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from starlette.responses import RedirectResponse, Response
@@ -11,9 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass
+from ricordo.memories.ratings import rating_by
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import SortColumn
 from ricordo.model.item import Item
+from ricordo.model.rating import Rating
 from ricordo.model.search import MemoryHit
 from ricordo.model.vocabulary import MemoryType, Status
 from ricordo.web.forms import Posted
@@ -168,10 +170,12 @@ def search_memories(page: Page, form: Posted) -> Response:
         shown = {
             "results": results,
             "vectors": _vectors(page, results.results),
+            "rated": _ratings(page, results.results),
+            "question": question,
             "is_narrowed": filters.is_narrowed,
         }
     if not page.is_partial:
-        return page.render("memories.html", **shown, **_around(page, filters, question or ""))
+        return page.render("memories.html", **{**shown, **_around(page, filters, question or "")})
     response = page.fragment("_memories.html", **shown)
     # htmx puts the URL of the filters into the address bar, unless it is there already.
     current = page.request.headers.get("hx-current-url", "").partition("#")[0]
@@ -204,6 +208,18 @@ def _around(page: PageRequest, filters: MemoryFilter, question: str = "") -> dic
         "statuses": STATUSES,
         "sorts": SORTS,
     }
+
+
+class _Rated(NamedTuple):
+    item: Item
+    mine: Rating | None
+
+
+def _ratings(page: PageRequest, hits: Sequence[MemoryHit]) -> dict[int, _Rated]:
+    """The user's own memories among the results, with what they say of each."""
+    own = [hit.id for hit in hits if hit.owner_id is None]
+    scope = page.memory.scope
+    return {item.id: _Rated(item, rating_by(scope, item)) for item in page.memory.get_many(own)}
 
 
 def _vectors(

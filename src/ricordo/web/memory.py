@@ -23,6 +23,7 @@ from ricordo.errors import (
 from ricordo.frozen import dataclass
 from ricordo.http.problems import status_of
 from ricordo.memories.lifecycle import is_expired
+from ricordo.memories.ratings import rating_by
 from ricordo.model import checks
 from ricordo.model.checks import format_moment
 from ricordo.model.group import group_of
@@ -40,6 +41,12 @@ _RIGHT_IF_OPEN: Final = 88.0  # an open end goes on after the last point
 _MIN_SPAN: Final = timedelta(hours=1)
 _TEMPLATE: Final = "memory.html"
 _REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
+_SAID: Final = {
+    "used": "Noted: it helped.",
+    "wrong": "Noted: it is wrong, and shown as current nowhere.",
+    "outdated": "Noted: it is outdated, and shown as current nowhere.",
+    "withdrawn": "Taken back.",
+}
 _OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is the current state."
 
 
@@ -113,6 +120,33 @@ def restore(page: Page, form: Posted, id: int) -> Response:
     return _act(page, form, _checked_id(id), page.memory.restore, "Restored.")
 
 
+@router.post("/memories/{id}/rate")
+def rate(page: Page, form: Posted, id: int) -> Response:
+    """What the user says of a memory, on its page or in a list of results."""
+    item_id, verdict = _checked_id(id), form.get("verdict", "")
+
+    def say(item_id: int, **given: Any) -> Item:
+        return page.memory.rate(item_id, verdict, query=form.get("query"), **given)
+
+    if not page.is_partial:
+        return _act(page, form, item_id, say, _SAID.get(verdict, "Noted."))
+    refusal = None
+    try:
+        item = say(item_id)
+    except _REFUSED as error:
+        note_error(error)
+        refusal = _told(page, error)
+        item = page.memory.get(item_id, include_deleted=True)
+    return page.fragment(
+        "_rating.html",
+        item=item,
+        mine=rating_by(page.memory.scope, item),
+        inline=True,
+        asked=form.get("query"),
+        refusal=refusal,
+    )
+
+
 def _checked_id(id: int) -> int:
     """Ids out of range are treated like unknown ones."""
     try:
@@ -146,8 +180,7 @@ def _memory_page(page: PageRequest, item_id: int, refused: RicordoError | None =
     if isinstance(refused, Changed):
         problem = _OUTDATED
     elif refused is not None:
-        reason = told_outside(refused, page.store.database.backend.location)
-        problem = f"Nothing was done: {reason}."
+        problem = _told(page, refused)
     return page.render(
         _TEMPLATE,
         status=200 if refused is None else int(status_of(refused)),
@@ -156,6 +189,11 @@ def _memory_page(page: PageRequest, item_id: int, refused: RicordoError | None =
         problem=problem,
         **_about(page, item),
     )
+
+
+def _told(page: PageRequest, refused: RicordoError) -> str:
+    reason = told_outside(refused, page.store.database.backend.location)
+    return f"Nothing was done: {reason}."
 
 
 def _about(page: PageRequest, item: Item) -> dict[str, Any]:
@@ -180,10 +218,25 @@ def _about(page: PageRequest, item: Item) -> dict[str, Any]:
         "steps": steps(page.memory, changes, item.to_dict())[::-1],
         "has_earlier": has_earlier,
         "undoable": lineage.undoable,
+        "can_rate": own and present,
+        "mine": rating_by(page.memory.scope, item),
+        "inline": False,
+        "asked": None,
+        "refusal": None,
+        **_refuted(item),
         "can_restore": own and (expired or item.status in (Status.ARCHIVED, Status.DELETED)),
         # Restoring an expired memory first marks it as forgotten, so it would always differ.
         "seen": None if expired else format_moment(item.updated_at),
     }
+
+
+def _refuted(item: Item) -> dict[str, Any]:
+    """What a user called it, and who, where that is why it is not current."""
+    against = [one for one in item.ratings if one.is_against and not one.is_agent]
+    latest = max(against, key=lambda one: one.at, default=None)
+    if latest is None:
+        return {"refuted": None, "refuted_by": None}
+    return {"refuted": latest.verdict.value, "refuted_by": latest.by}
 
 
 def _origin(page: PageRequest, item: Item, *, is_read: bool) -> dict[str, Any]:

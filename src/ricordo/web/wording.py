@@ -85,6 +85,12 @@ _WORDS: Final[Mapping[Event, HistoryLine]] = {
     Event.UNDO: HistoryLine("Undone", "back"),
     Event.RATE: HistoryLine("Rated", "rate"),
 }
+_RATED: Final = {
+    "used": "Said to have helped",
+    "wrong": "Called wrong",
+    "outdated": "Called outdated",
+    "withdrawn": "Rating taken back",
+}
 NAMED_FIELDS: Final = {
     "content": "Text",
     "key": "Key",
@@ -112,6 +118,8 @@ def described(change: Change) -> HistoryLine:
             words = f"The offer between {other} and you was rejected"
         else:
             words = f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
+    elif change.event is Event.RATE:
+        words = _RATED.get(str(change.meta.get("verdict")), words)
     elif change.event is Event.PIN and change.meta.get("pinned") is False:
         words = "No longer pinned"
     elif change.event in (Event.LINK, Event.UNLINK) and change.other_user is not None:
