@@ -76,6 +76,7 @@ MAX_IMPORT_ENTRY_BYTES: Final = 32 * 1024 * 1024  # one conversation or JSON obj
 MAX_IMPORT_TEXT_BYTES: Final = 8 * 1024 * 1024  # a Markdown file
 MAX_IMPORT_ENTRY_VALUES: Final = 500_000  # JSON values in it
 MAX_IMPORT_DEPTH: Final = 500  # lists and objects inside each other, in it
+MAX_IMPORT_FOLDER_FILES: Final = 10_000  # in a folder, or an archive of one
 MAX_IMPORTED_ENTRIES: Final = 1_000_000  # of one list of another system
 MAX_IMPORTED_MEMORIES: Final = 100_000  # from one file of another system
 MAX_IMPORTED_TURNS: Final = 1_000_000  # from one file of another system

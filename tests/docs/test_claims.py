@@ -66,7 +66,7 @@ CLAIMS = {
     "Backups": ["backup.online", "backup.verified", "backup.restore", "security.encryption"],
     "Import": [
         *("transfer.mem0", "transfer.chatgpt", "transfer.claude", "transfer.systems"),
-        *("transfer.keyvalue", "transfer.markdown", "transfer.lines"),
+        *("transfer.keyvalue", "transfer.markdown", "transfer.lines", "transfer.folders"),
     ],
 }
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import io
 import itertools
 import json
 import socket
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -263,4 +265,20 @@ def test_users_of_another_system_move(service: Service, scratch: Path) -> None:
     everybody = client.post("/v1/admin/import?format=mem0&consented=true", content=file)
     assert everybody.json()["added"] == 2
     assert service.memory.users() == ("ana", "b", "cleo")
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.requirement("transfer.folders")
+def test_a_folder_comes_as_an_archive(service: Service, scratch: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("notes/a.txt", "Has a cat\nPlays chess\n")
+        archive.writestr("notes/b.json", '{"drink": "tea"}')
+    client = service.client("ana")
+    done = client.post("/v1/import", content=packed.getvalue()).json()
+    assert (done["format"], done["added"]) == ("folder", 3)
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("notes/c.json", "{broken")
+    refused = client.post("/v1/import", content=packed.getvalue()).json()["detail"]
+    assert refused.startswith("the body, notes/c.json: not valid JSON")
     assert list(scratch.iterdir()) == []

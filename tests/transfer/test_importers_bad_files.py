@@ -157,10 +157,12 @@ def test_what_is_not_json_is_refused(
 
 
 def test_a_missing_file_is_refused(ana: UserMemory, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
     for format_name, read in IMPORTERS.items():
         assert "cannot be read" in refusal(ana, tmp_path / "none.json", format_name)
-        with pytest.raises(ImportFailed, match="cannot be read"):
-            list(read(tmp_path))
+        with pytest.raises(ImportFailed, match="can(not)? be read"):
+            list(read(folder))
 
 
 def test_a_damaged_archive_is_refused(ana: UserMemory, zipped: Zip) -> None:
@@ -196,7 +198,7 @@ def test_an_encrypted_archive_or_one_that_lies_about_its_size_is_refused(
 def test_an_archive_of_something_else_is_refused(ana: UserMemory, zipped: Zip) -> None:
     for members, message in (
         ({}, "the archive holds no conversations-*.json or conversations.json"),
-        ({"word/document.xml": b"<x/>"}, "the archive holds no conversations-*.json"),
+        ({"word/document.xml": b"<x/>"}, "word/document.xml: not valid JSON"),
         ({"conversations.json/": b""}, "the archive holds no conversations-*.json"),
         ({"conversations.json": []}, "an archive of an unknown kind"),
         ({"conversations.json": {"a": 1}}, "an archive of an unknown kind"),

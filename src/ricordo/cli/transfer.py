@@ -79,13 +79,14 @@ def import_file(
     all_users: AllUsers = False,
     owner: Owner,
 ) -> None:
-    """Bring in a ricordo export, what another system exported, or sessions of a coding agent.
+    """Bring in a ricordo export, what another system exported, a folder of such files, or sessions
+    of a coding agent.
 
     Formats: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl,
-    keyvalue, markdown, lines. The whole file is checked before anything is written. The same file
-    again changes nothing. The vectors of what it brings are made before it ends; with --all-users
-    that is left to the service or a worker. --all-users brings what a ricordo export, or a file
-    of another system that names its users, has of each to the user of that name.
+    keyvalue, markdown, lines, folder. All of it is checked before anything is written. The same
+    file again changes nothing. The vectors of what it brings are made before it ends; with
+    --all-users that is left to the service or a worker. --all-users brings what a ricordo export,
+    or a file of another system that names its users, has of each to the user of that name.
 
     Coding agents: claude-code, codex, cursor, gemini-cli, opencode. Their name alone finds all
     sessions on this disk; with --format NAME it is a folder like theirs, or one file. Each session

@@ -286,10 +286,10 @@ def import_file(
     dry_run: DryRun = False,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Bring in a ricordo export, or what another system exported.
+    """Bring in a ricordo export, what another system exported, or a folder of such files.
 
     Formats: ``auto ricordo mem0 chatgpt claude openwebui letta zep mcp-memory jsonl keyvalue
-    markdown lines``. The whole file is checked before anything is written. Bringing in the same
+    markdown lines folder``. All of it is checked before anything is written. Bringing in the same
     file again changes nothing. Of what another system remembered, secrets are left out, and what
     is sensitive or a standing wish is proposed to the user, unless they ``consented``. Of a file
     with the memories of several users, ``source_user`` says whose to take. With ``dry_run`` all

@@ -100,7 +100,7 @@ DailyDays: TypeAlias = Annotated[
 PathOf: TypeAlias = Annotated[str | Path, FilePath(about="The file.")]
 IMPORT_FORMATS: Final = (
     *("auto", "ricordo", "mem0", "chatgpt", "claude", "openwebui", "letta", "zep", "mcp-memory"),
-    *("jsonl", "keyvalue", "markdown", "lines"),
+    *("jsonl", "keyvalue", "markdown", "lines", "folder"),
 )
 ImportFormat: TypeAlias = Annotated[
     str, OneOf(IMPORT_FORMATS, about="What the file is.", metavar="NAME")

@@ -125,6 +125,20 @@ def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
         yield _document(f"{path}, {member.filename}", _unpacking(path, member))
 
 
+def holds(path: Path, patterns: Collection[str]) -> bool:
+    """Whether a zip archive has a member that matches one of the patterns. Raises ImportFailed."""
+    with _opened(path) as archive:
+        return any(_is_wanted(member.filename, patterns) for member in archive.infolist())
+
+
+def members(path: Path) -> Iterator[tuple[str, Chunks]]:
+    """All members of a zip archive, by their names. Raises ImportFailed."""
+    with _opened(path) as archive:
+        chosen = _chosen(path, archive, ["*"])
+    for member in chosen:
+        yield member.filename, _unpacking(path, member)
+
+
 def parsed(place: str, text: str) -> Any:
     """Parse a JSON text of our own, without limits on the number of values. Raises ImportFailed."""
     try:

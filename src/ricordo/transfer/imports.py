@@ -22,6 +22,7 @@ from ricordo.storage.users import has_anything
 from ricordo.transfer import (
     chatgpt,
     claude,
+    folders,
     foreign_files,
     keyvalue,
     letta,
@@ -42,6 +43,47 @@ from ricordo.transfer.user_restore import check_coherence, restore_user
 Importer = Callable[[Path], Iterator[ImportedData]]
 """Yields data as it reads, so that memory does not hold the whole file."""
 
+_FOLDER: Final = "folder"
+
+
+def _read_folder(path: Path) -> Iterator[ImportedData]:
+    """What the files of a folder hold, each in its own format.
+
+    Pictures and other files that are no text are left out. Raises ImportFailed: names the file.
+    """
+    skipped: Counter[str] = Counter()
+    is_read = False
+    with folders.opened(path) as files:
+        for file in files:
+            try:
+                name = _format_in_folder(file.path)
+                if name is None:
+                    skipped["files that are no text"] += 1
+                    continue
+                is_read = True
+                yield from IMPORTERS[name](file.path)
+            except ImportFailed as failed:
+                raise ImportFailed(str(failed).replace(str(file.path), file.place)) from None
+    if not is_read:
+        raise ImportFailed(f"{path}: no file in it that can be read; {_ALLOWED}")
+    yield ImportedData(skipped=skipped)
+
+
+def _format_in_folder(path: Path) -> str | None:
+    """The format of a file in a folder; None for one to leave out. Raises ImportFailed."""
+    if is_export(path):
+        raise ImportFailed(f"{path}: is an export of ricordo; import it by itself")
+    try:
+        name = recognise(path)
+    except ImportFailed:
+        if folders.is_binary(path):
+            return None
+        raise
+    if name == _FOLDER:
+        raise ImportFailed(f"{path}: is an archive of files; unpack it first")
+    return name
+
+
 IMPORTERS: Final[Mapping[str, Importer]] = {
     "mem0": mem0.read,
     "chatgpt": chatgpt.read,
@@ -54,6 +96,7 @@ IMPORTERS: Final[Mapping[str, Importer]] = {
     "keyvalue": keyvalue.read,
     "markdown": markdown.read,
     "lines": lines.read,
+    _FOLDER: _read_folder,
 }
 
 # Ordered: what fits an earlier one may look like flat key-value JSON as well.
@@ -305,6 +348,8 @@ def _sum(format_name: str, reports: list[ImportReport]) -> ImportReport:
 
 
 def _check_readable(path: Path) -> None:
+    if path.is_dir():
+        return
     try:
         size = path.stat().st_size
         with path.open("rb"):
@@ -318,6 +363,8 @@ def _check_readable(path: Path) -> None:
 
 def recognise(path: Path) -> str:
     """The format of a file, by its contents. Raises ImportFailed: no known format."""
+    if path.is_dir():
+        return _FOLDER
     if foreign_files.is_archive(path):
         return _format_of_archive(path)
     if open_webui.is_database(path):
@@ -335,8 +382,11 @@ def recognise(path: Path) -> str:
 
 
 def _format_of_archive(path: Path) -> str:
+    exports = {*chatgpt.MEMBERS, *claude.MEMBERS}
     try:
-        for document in foreign_files.documents(path, {*chatgpt.MEMBERS, *claude.MEMBERS}):
+        if not foreign_files.holds(path, exports) and foreign_files.holds(path, ["*"]):
+            return _FOLDER
+        for document in foreign_files.documents(path, exports):
             recognised = _format_of_json(document.data)
             if recognised in ("chatgpt", "claude"):
                 return recognised

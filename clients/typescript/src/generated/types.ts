@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 630bc6ad960123c787bcc8567c2a373a60de10b765afba1dc903912f8e6d97ea
+// OpenAPI document: sha256 eb331afebfb191aeba44f7683716214c5066e815f086cf7f65e19f91d8e8f189
 
 export interface paths {
     "/v1/threads": {
@@ -5759,7 +5759,7 @@ export interface operations {
     import_user: {
         parameters: {
             query?: {
-                /** @description One of: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl, keyvalue, markdown, lines. */
+                /** @description One of: auto, ricordo, mem0, chatgpt, claude, openwebui, letta, zep, mcp-memory, jsonl, keyvalue, markdown, lines, folder. */
                 format?: string;
                 /** @description The users agree to every memory in it, sensitive ones included. */
                 consented?: boolean;
