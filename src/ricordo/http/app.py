@@ -58,6 +58,7 @@ _EXPOSED_HEADERS: Final = (
     "X-Request-ID",
     "Idempotent-Replayed",
     "X-Ricordo-Recorded",
+    "X-Ricordo-Rated",
     "WWW-Authenticate",
     "X-Ricordo-Task",
 )

@@ -29,6 +29,7 @@ from ricordo.proxy.memory import (
     remember,
 )
 from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.ratings import RATED_HEADER, NamedRating, rate_all, ratings_named
 from ricordo.proxy.stream import (
     AnswerStream,
     MemoryStreamFilter,
@@ -297,6 +298,9 @@ class _Chat:
     """Whether only tokens are counted."""
     follows: str | None = None
     """The response whose conversation is to be looked up."""
+    ratings: Sequence[NamedRating] = ()
+    """What the client says of memories of earlier answers."""
+    rated: Sequence[int] | None = None
     recalled: Recalled = field(default_factory=Recalled)
     asked: "Future[bool] | None" = None
     """The writing of the messages, which an answer that is streamed begins with."""
@@ -479,7 +483,7 @@ class ChatProxy:
         Raises:
             InvalidValue: a header, or the name of the user, agent or thread, is not allowed.
         """
-        named = task_named(headers)
+        named, ratings = task_named(headers), ratings_named(headers)
         if caller.user is None or request.read is None:
             return None
         scope: dict[str, Any] = {"agent": caller.agent, "project": caller.project}
@@ -493,7 +497,8 @@ class ChatProxy:
         is_looked_up = kept is not None and kept.is_response and thread_of(headers, "") is None
         is_task = request.is_task if named is None else named
         follows = kept.id if kept is not None and is_looked_up else None
-        return _Chat(request.wire, memory, thread, request, is_task, follows=follows)
+        more: dict[str, Any] = {"follows": follows, "ratings": ratings}
+        return _Chat(request.wire, memory, thread, request, is_task, **more)
 
     async def _with_memories(self, chat: _Chat) -> bytes:
         """The body with recalled memories; unchanged where recall takes too long."""
@@ -510,6 +515,8 @@ class ChatProxy:
         question = last_of_user(request.messages)
         try:
             thread = chat.find_thread()
+            if chat.ratings and not chat.counts:  # first, so that they count for this answer
+                chat.rated = rate_all(chat.memory.narrow(thread=thread), chat.ratings)
             if request.kept is not None and thread is not None and not question:
                 question = asked_last(chat.memory, thread)  # tools have answered since
         except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
@@ -563,6 +570,8 @@ class ChatProxy:
             body = await self._whole(response, chunks, chat, call, is_readable=is_readable)
         if chat is not None:
             headers[RECORDED_HEADER] = await self._recorded(chat, body)
+            if chat.rated is not None:
+                headers[RATED_HEADER] = " ".join(map(str, chat.rated)) or "none"
         return ProxyAnswer(response.status_code, headers, body)
 
     async def _whole(
