@@ -156,7 +156,10 @@ def test_a_bad_setting_on_the_command_line(own_home: Path, monkeypatch: pytest.M
 JSON = "application/json"
 PLACES = {"id": "1", "thread": "t", "theme": "general", "user": "ana", "viewer": "ben"}
 """What stands for the parameters of a path; anything else is called x."""
-ELSEWHERE = ("/v1/chat/", "/v1/messages", "/v1/models", "/mcp", "/v1/import", "/v1/admin/import")
+ELSEWHERE = (
+    *("/v1/chat/", "/v1/messages", "/v1/models", "/v1/responses", "/v1/embeddings"),
+    *("/mcp", "/v1/import", "/v1/admin/import"),
+)
 """Routes in the wire formats of others, with errors as those have them, and those which take files
 of any format: they have tests of their own."""
 

@@ -225,7 +225,8 @@ def test_without_a_user_there_is_no_memory(birds: Birds, names: Sequence[str]) -
     for name in names:
         answered = birds.ask(nameless, name, "mine")
         if name in PROXIED:
-            assert answered.status_code == 200, answered.text
+            # Not every address is one of the scripted model's, which then says so.
+            assert answered.status_code == 200 or "not found" in answered.json()["error"]["message"]
             assert "memories" not in answered.json()
         else:
             assert answered.status_code == 401, name

@@ -81,6 +81,7 @@ def test_a_stream(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) ->
     assert [one.id for one in client.models.list()] == [model.model]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("proxy.memories")
 def test_the_final_completion_of_a_stream(
     client: openai.OpenAI, model: FaultyModel, ana: UserMemory

@@ -62,8 +62,9 @@ def test_a_stream(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) ->
     assert texts(ana, thread.thread_id)[1] == ("assistant", "Green tea, as always.")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("proxy.observes")
-@pytest.mark.parametrize("streams", [pytest.param(False, marks=pytest.mark.matrix), True])
+@pytest.mark.parametrize("streams", [False, True])
 def test_a_round_trip_with_a_tool(
     client: openai.OpenAI, model: FaultyModel, ana: UserMemory, streams: bool
 ) -> None:
