@@ -27,6 +27,7 @@ from ricordo.user_memory.base import UserOperations
 from ricordo.wiring import open_memory, restore_backup
 from tests.contract.conftest import on_sqlite
 from tests.support.receivers import Received, Receiver, answering, closes, receiver
+from tests.support.waiting import wait_until
 
 SETTLED = limits.WEBHOOK_SETTLE_SECONDS
 
@@ -583,3 +584,25 @@ def test_a_restored_copy_does_not_send_what_the_original_sends(
         copy.user("ana").update_webhook(made.webhook.id, paused=False)
         deliver(copy, clock)
         assert hook.revisions == [1, 2]
+
+
+@on_sqlite
+@pytest.mark.requirement("jobs.lanes")
+def test_a_receiver_that_hangs_holds_up_no_other_job(
+    backend_url: str, open_store: Callable[..., Memory], hook: Receiver
+) -> None:
+    goes_on = threading.Event()
+    hook.usual = lambda _handler: goes_on.wait(60) and None
+    with receiver() as well:
+        memory = open_store(backend_url, webhook_loopback=True, run_jobs=True, purge_after_days=0)
+        ana = memory.user("ana")
+        ana.create_webhook(hook.url)
+        try:
+            tea = ana.add("Likes tea")
+            wait_until(lambda: hook.received)
+            memory.create_webhook(well.url)
+            ana.forget(tea.id)
+            wait_until(lambda: memory.jobs(kind="lifecycle", state="done"))
+            wait_until(lambda: well.received)
+        finally:
+            goes_on.set()

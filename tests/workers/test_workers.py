@@ -86,7 +86,8 @@ def test_every_pool_runs_jobs_and_ends_cleanly(
     assert not memory.jobs(state="running")
     assert len(memory.user("ana").list()) == 1
     assert hired.litter() == []
-    assert hired.log().count("ricordo runs jobs from ricordo.fast, ricordo.slow at redis://") == 1
+    served = "ricordo.delivery, ricordo.fast, ricordo.slow"
+    assert hired.log().count(f"ricordo runs jobs from {served} at redis://") == 1
     assert "Traceback" not in hired.log()
 
 
@@ -260,7 +261,7 @@ def test_status(
         messenger.close()
         answer = ricordo("celery", "status", "--json").json
         assert answer["reachable"] is True
-        assert answer["queues"] == {"ricordo.fast": 0, "ricordo.slow": 1}
+        assert answer["queues"] == {"ricordo.fast": 0, "ricordo.slow": 1, "ricordo.delivery": 0}
         (name,) = answer["workers"]
         assert name.startswith("ricordo-")
     shown = ricordo("celery", "status").out
@@ -288,7 +289,7 @@ def test_mistakes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RICORDO_BROKER_URL")
     for options, said in (
         (("--concurrency", "0"), "concurrency: 0 is not a whole number from 1 to 64"),
-        (("--lane", "quick"), "'quick' is not one of: fast, slow"),
+        (("--lane", "quick"), "'quick' is not one of: fast, slow, delivery"),
         (("--pool", "eventlet"), "'eventlet' is not one of: prefork, threads, solo"),
     ):
         told = ricordo("celery", "worker", *options)

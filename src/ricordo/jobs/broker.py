@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Celery is imported only where something is sent: it loads slowly and is optional.
 
 SCHEMES: Final = ("redis", "rediss", "amqp", "amqps")
-QUEUES: Final = {Lane.FAST: "ricordo.fast", Lane.SLOW: "ricordo.slow"}
+QUEUES: Final = {lane: f"ricordo.{lane.value}" for lane in Lane}
 RUN_TASK: Final = "ricordo.run_job"
 SWEEP_TASK: Final = "ricordo.sweep"
 _ANSWER_SECONDS: Final = 2.0

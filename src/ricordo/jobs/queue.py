@@ -16,6 +16,7 @@ from ricordo.model.vocabulary import JobState, Lane
 from ricordo.storage import jobs as rows
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB
+from ricordo.storage.webhooks import DELIVER_JOB
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 
 SLOW_JOBS: Final = frozenset(
@@ -37,6 +38,8 @@ INDISPENSABLE_JOBS: Final = frozenset({REINDEX_JOB, SCRUB_JOB})
 
 
 def lane_of(kind: str) -> Lane:
+    if kind == DELIVER_JOB:
+        return Lane.DELIVERY
     return Lane.SLOW if kind in SLOW_JOBS else Lane.FAST
 
 

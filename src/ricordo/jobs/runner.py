@@ -19,7 +19,9 @@ _REPORT_SECONDS: Final = 1.0
 """The minimum interval between progress writes."""
 
 _TRIM_SECONDS: Final = 3_600.0
-ONE_PER_LANE: Final = (Lane.FAST, Lane.SLOW)
+THREADS: Final = (Lane.FAST, Lane.SLOW, Lane.DELIVERY, Lane.DELIVERY)
+"""The lanes of the threads of a program; one receiver that hangs does not hold up all."""
+
 _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
 _log = logging.getLogger(__name__)
@@ -195,7 +197,7 @@ class ThreadRunner:
     """Runs due jobs in threads, one per lane entry; they sleep until a job is due or queued."""
 
     def __init__(
-        self, runner: JobRunner, poll_seconds: float, lanes: Sequence[Lane] = ONE_PER_LANE
+        self, runner: JobRunner, poll_seconds: float, lanes: Sequence[Lane] = THREADS
     ) -> None:
         """One thread per entry of ``lanes``; the first also maintains the queue."""
         self._runner = runner
@@ -252,19 +254,21 @@ class ThreadRunner:
         while not self._stop.is_set():
             worker.wake.clear()
             try:
-                while self._runner.run_next(worker.lane):
+                while self._due(worker.lane) == 0 and self._runner.run_next(worker.lane):
                     if self._stop.is_set():
                         return
                 if maintains:
                     self._runner.maintain()
-                due = self._runner.queue.seconds_until_due(
-                    kinds_in(self._runner.kinds, worker.lane)
-                )
+                due = self._due(worker.lane)
                 pause = self._poll_seconds if due is None else min(due, self._poll_seconds)
             except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
                 _log.warning("the job queue cannot be worked off now: %s", in_log(error))
                 pause = self._poll_seconds
             worker.wake.wait(max(pause, _SHORTEST_PAUSE_SECONDS))
+
+    def _due(self, lane: Lane) -> float | None:
+        """Seconds until a job of a lane is due. That only reads, as taking one would not."""
+        return self._runner.queue.seconds_until_due(kinds_in(self._runner.kinds, lane))
 
 
 class Background(Protocol):

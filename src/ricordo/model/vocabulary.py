@@ -201,10 +201,12 @@ class WebhookState(StrEnum):
 
 
 class Lane(StrEnum):
-    """Separate queues, so that quick jobs need not wait for slow ones."""
+    """Separate queues, so that quick jobs need not wait for slow ones, nor any for the servers of
+    others, which may hang."""
 
     FAST = "fast"
     SLOW = "slow"
+    DELIVERY = "delivery"
 
 
 class VectorState(StrEnum):

@@ -20,13 +20,16 @@ def work_until_stopped(
 ) -> None:
     """Run due jobs in threads until SIGTERM or SIGINT, which are obeyed once it has ``begun``.
 
-    Without a lane, slow jobs run in all threads and quick ones in one more.
+    Without a lane, slow jobs run in all threads, quick ones in one more, and deliveries in as many
+    as slow ones.
 
     The store was opened without threads of its own. A job that works in steps ends after the
     current step and is continued later, others are finished. A second signal ends the process at
     once.
     """
-    lanes = (Lane.FAST, *(Lane.SLOW,) * threads) if lane is None else (lane,) * threads
+    lanes = (Lane.FAST, *(Lane.SLOW, Lane.DELIVERY) * threads)
+    if lane is not None:
+        lanes = (lane,) * threads
     runner = ThreadRunner(memory.runner, memory.settings.job_poll_seconds, lanes)
     with stop_signals() as stopped:
         memory.database.on_job_queued = runner.wake
