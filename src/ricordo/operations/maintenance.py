@@ -32,6 +32,7 @@ from ricordo.operations.parameters import (
     DryRun,
     Ids,
     ImportFormat,
+    OnlyCount,
     OptionalThread,
     PageCursor,
     PageLimit,
@@ -283,7 +284,7 @@ def import_file(
             metavar="NAME",
         ),
     ] = None,
-    dry_run: DryRun = False,
+    dry_run: OnlyCount = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring in a ricordo export, what another system exported, or a folder of such files.

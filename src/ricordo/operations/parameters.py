@@ -108,6 +108,6 @@ ImportFormat: TypeAlias = Annotated[
 Consented: TypeAlias = Annotated[
     bool, Flag(about="The users agree to every memory in it, sensitive ones included.")
 ]
-DryRun: TypeAlias = Annotated[bool, Flag(about="Only count what there is, and write nothing.")]
+OnlyCount: TypeAlias = Annotated[bool, Flag(about="Only count what there is, and write nothing.")]
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how much is done, and of how much."""

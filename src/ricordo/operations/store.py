@@ -28,9 +28,9 @@ from ricordo.operations.parameters import (
     Consented,
     DailyDays,
     Days,
-    DryRun,
     ImportFormat,
     InOrder,
+    OnlyCount,
     PageCursor,
     PageLimit,
     PathOf,
@@ -150,7 +150,7 @@ def import_file(
     *,
     format: ImportFormat = "auto",
     consented: Consented = False,
-    dry_run: DryRun = False,
+    dry_run: OnlyCount = False,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Bring in a file of any number of users, each under their own name.

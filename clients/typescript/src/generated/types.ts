@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 eb331afebfb191aeba44f7683716214c5066e815f086cf7f65e19f91d8e8f189
+// OpenAPI document: sha256 c0e8cc81ec82f8ea52b7e43d3a0c1bfa059ce44a20c52bc957a61792c94096f9
 
 export interface paths {
     "/v1/threads": {
@@ -3134,7 +3134,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Only count what there is, and write nothing. */
+                    /** @description Say what would be done, and do nothing. */
                     dry_run?: boolean;
                 };
             };
