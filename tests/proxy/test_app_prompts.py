@@ -16,6 +16,7 @@ from ricordo import Memory
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.app_prompts import own_words
 from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.service import ChatProxy, ChatRequest, ProxyAnswer, ProxyCaller
 from ricordo.proxy.wire import Wire
 from tests.support.endpoints import FaultyModel
@@ -41,7 +42,10 @@ def messages_of(said: Said) -> list[Said]:
 def request_of(said: Said, wire: Wire = OPENAI) -> ChatRequest:
     body: Said = {"messages": messages_of(said)}
     body |= {name: said[name] for name in ("max_tokens", "metadata") if name in said}
-    if "system" in said and wire is ANTHROPIC:
+    if wire is RESPONSES:
+        body |= {"input": body.pop("messages"), "instructions": said.get("system")}
+        body["max_output_tokens"] = body.pop("max_tokens", None)
+    elif "system" in said and wire is ANTHROPIC:
         body["system"] = [{"type": "text", "text": said["system"]}]
     elif "system" in said:
         body["messages"].insert(0, {"role": "system", "content": said["system"]})
@@ -59,7 +63,7 @@ def test_what_people_say_is_no_task_and_stays_whole() -> None:
 def test_what_applications_ask_is_a_task() -> None:
     tasks = read("tasks_of_applications.jsonl")
     assert len(tasks) >= 20 and len({one["like"] for one in tasks}) >= 6
-    for wire in (OPENAI, ANTHROPIC):
+    for wire in (OPENAI, ANTHROPIC, RESPONSES):
         missed = [one for one in tasks if not request_of(one, wire).is_task]
         assert missed == []
 
