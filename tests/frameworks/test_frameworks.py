@@ -9,13 +9,18 @@ import pytest
 from tests.support.frameworks import APART, ROOT, python_of
 
 HERE = Path(__file__).parent
+QUIET = {
+    "HAYSTACK_TELEMETRY_ENABLED": "false",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+}
 
 
 @pytest.mark.slow
 @pytest.mark.requirement("integrations.frameworks")
 @pytest.mark.requirement("integrations.wrong-object")
 @pytest.mark.parametrize("extra", APART)
-def test_the_adapter_with_its_framework(extra: str) -> None:
+def test_the_adapter_with_its_framework(extra: str, tmp_path: Path) -> None:
     tests = HERE / f"{extra.replace('-', '_')}.py"
     done = subprocess.run(
         [
@@ -23,7 +28,7 @@ def test_the_adapter_with_its_framework(extra: str) -> None:
             *("--rootdir", str(ROOT), "--confcutdir", str(HERE), str(tests)),
         ],
         cwd=ROOT,
-        env={**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "false"},
+        env={**os.environ, **QUIET, "HOME": str(tmp_path)},  # CrewAI writes there
         capture_output=True,
         text=True,
     )

@@ -24,6 +24,7 @@ import pytest
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
         ("agent_framework", "agent_framework", "agent-framework"),
         ("autogen", "autogen_core", "autogen"),
+        ("crewai", "crewai.memory.types", "crewai"),
         ("google_adk", "google.adk.events.event", "google-adk"),
         ("haystack", "haystack", "haystack"),
         ("llama_index", "llama_index.core.base.llms.types", "llama-index"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-APART = ("autogen", "google-adk", "haystack", "llama-index")
+APART = ("autogen", "crewai", "google-adk", "haystack", "llama-index")
 """Extras of pyproject.toml; requirements/frameworks.txt has the versions."""
 
 
