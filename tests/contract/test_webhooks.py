@@ -22,6 +22,7 @@ from ricordo import (
     verify_webhook,
 )
 from ricordo.jobs.webhooks import backoff_seconds
+from ricordo.providers.encryption import SecretBox
 from ricordo.testing import ManualClock
 from ricordo.user_memory.base import UserOperations
 from ricordo.wiring import open_memory, restore_backup
@@ -427,6 +428,49 @@ def test_after_a_rotation_both_secrets_are_good_for_a_day(
         kept = view.connection.exec_driver_sql("SELECT * FROM webhooks").all()
     assert made.secret not in str(kept) and renewed.secret not in str(kept)
     assert renewed.secret not in "".join(ana.export_lines())
+
+
+@pytest.mark.requirement("webhooks.signed")
+def test_who_rotates_twice_in_a_row_loses_no_receiver(
+    memory: Memory, ana: UserMemory, hook: Receiver, clock: ManualClock
+) -> None:
+    made = ana.create_webhook(hook.url)
+    secrets = [made.secret]
+    for _ in range(2):  # the answer to the first got lost
+        secrets.append(ana.rotate_webhook_secret(made.webhook.id).secret)
+        clock.advance(hours=13)
+    ana.test_webhook(made.webhook.id)
+    with pytest.raises(InvalidSignature):
+        verified(hook.received[0], secrets[0], clock)
+    for secret in secrets[1:]:
+        verified(hook.received[0], secret, clock)
+    for _ in range(10):
+        secrets.append(ana.rotate_webhook_secret(made.webhook.id).secret)
+    ana.test_webhook(made.webhook.id)
+    assert len(hook.received[1].headers["webhook-signature"].split()) == 5
+    for secret in secrets[-5:]:
+        verified(hook.received[1], secret, clock)
+
+
+@on_sqlite
+@pytest.mark.requirement("webhooks.signed")
+def test_secrets_without_their_key_are_replaced_by_a_rotation(
+    backend_url: str, open_store: Callable[..., Memory], hook: Receiver, clock: ManualClock
+) -> None:
+    opened = [
+        open_store(backend_url, webhook_loopback=True, secret_key=SecretBox.new_key())
+        for _ in range(2)
+    ]
+    made = opened[0].user("ana").create_webhook(hook.url).webhook
+    ana = opened[1].user("ana")
+    ana.add("One")
+    opened[1].run_jobs()
+    assert "the stored key cannot be decrypted" in str(ana.webhook(made.id).last_error)
+    assert ana.test_webhook(made.id).status is None
+    renewed = ana.rotate_webhook_secret(made.id)
+    deliver(opened[1], clock, minutes=1)
+    verified(hook.received[0], renewed.secret, clock)
+    assert hook.revisions == [1]
 
 
 @pytest.mark.requirement("webhooks.signed")

@@ -20,11 +20,31 @@ SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what secrets begin with
 _VERSION: Final = "v1"
 _SECRET_BYTES: Final = 32
 _MAX_SIGNATURES: Final = 20
+_MAX_FORMER: Final = 4
 _MAX_TIMESTAMP_CHARS: Final = 15
 
 
 def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode("ascii")
+
+
+def former_secrets(kept: str, now: datetime) -> list[tuple[str, datetime]]:
+    """The former secrets that are still valid, the newest first, of what :func:`kept_secrets` made.
+
+    There may be several: who rotates twice in a row has receivers that know none but the first.
+    """
+    found = []
+    for entry in kept.split():
+        secret, _, until = entry.partition("@")
+        if (ends := datetime.fromisoformat(until)) > now:
+            found.append((secret, ends))
+    return found
+
+
+def kept_secrets(former: Iterable[tuple[str, datetime]]) -> str:
+    """Former secrets and until when they are valid, as one text to be encrypted."""
+    newest = list(former)[:_MAX_FORMER]
+    return " ".join(f"{secret}@{until.isoformat()}" for secret, until in newest)
 
 
 def signed_headers(

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ricordo import limits
-from ricordo.access.webhook_signatures import signed_headers
+from ricordo.access.webhook_signatures import former_secrets, signed_headers
 from ricordo.errors import EmbeddingError, WebhookNotFound
 from ricordo.frozen import dataclass, replace
 from ricordo.jobs.runner import JobContext
@@ -211,11 +211,10 @@ class WebhookDeliveries:
         """
         with self.database.read(webhook.owner) as view:
             sealed = rows.sealed_secrets(view.connection, webhook)
-        found = [self._box.open(sealed.secret)]
-        until = webhook.old_secret_until
-        if sealed.old_secret is not None and until is not None and until > self.database.clock():
-            found.append(self._box.open(sealed.old_secret))
-        return found
+        former: list[tuple[str, datetime]] = []
+        if sealed.old_secret is not None:
+            former = former_secrets(self._box.open(sealed.old_secret), self.database.clock())
+        return [self._box.open(sealed.secret), *(secret for secret, _ in former)]
 
     # -- what became of it ---------------------------------------------------------------------
 

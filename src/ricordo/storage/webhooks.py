@@ -62,7 +62,7 @@ _begin: Final = _noting("revision")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """The encrypted secrets of a webhook: the present one, and the former while it is valid."""
+    """The encrypted secrets of a webhook: the present one, and the former ones with their ends."""
 
     secret: str
     old_secret: str | None

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ricordo import limits
+from ricordo.errors import EmbeddingError
 from ricordo.frozen import dataclass
 from ricordo.model import checks
 from ricordo.model.vocabulary import Event, WebhookState
@@ -119,19 +120,24 @@ class Webhooks:
 
     @retried
     def rotate(self, id: str) -> WebhookSecret:
-        from ricordo.access.webhook_signatures import new_secret
+        from ricordo.access.webhook_signatures import former_secrets, kept_secrets, new_secret
 
         found, secret = self.get(id), new_secret()
-        sealed = self.parts.recall.embedders.secrets.seal(secret)
-        now = self.database.clock()
+        box, now = self.parts.recall.embedders.secrets, self.database.clock()
+        until = now + timedelta(hours=limits.WEBHOOK_ROTATION_HOURS)
         with self._change(found) as connection:
-            former = rows.sealed_secrets(connection, found)
+            present = rows.sealed_secrets(connection, found)
+            former = []
+            with contextlib.suppress(EmbeddingError):  # without their key they are lost anyway
+                former.append((box.open(present.secret), until))
+                if present.old_secret is not None:
+                    former += former_secrets(box.open(present.old_secret), now)
             changed = rows.change_webhook(
                 connection,
                 found,
-                sealed_secret=sealed,
-                sealed_old_secret=former.secret,
-                old_secret_until=now + timedelta(hours=limits.WEBHOOK_ROTATION_HOURS),
+                sealed_secret=box.seal(secret),
+                sealed_old_secret=box.seal(kept_secrets(former)),
+                old_secret_until=until,
                 updated_at=now,
             )
         return WebhookSecret(webhook=changed, secret=secret)
