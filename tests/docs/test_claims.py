@@ -52,6 +52,8 @@ CLAIMS = {
             "access.keys",
             "observability.metrics",
             "observability.no-content",
+            "webhooks.deliver",
+            "webhooks.signed",
         ),
         *("observability.traces", "deploy.servers"),
     ],

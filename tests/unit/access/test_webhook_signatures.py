@@ -45,6 +45,7 @@ def test_one_good_signature_or_secret_of_several_is_enough() -> None:
     [
         *({name: value for name, value in HEADERS.items() if name != left} for left in HEADERS),
         HEADERS | {"webhook-id": "msg_another"},
+        HEADERS | {"webhook-id": "\ud800"},
         HEADERS | {"webhook-timestamp": "1614265331"},
         HEADERS | {"webhook-timestamp": "hello"},
         HEADERS | {"webhook-timestamp": "-1614265330"},
@@ -74,6 +75,8 @@ def test_another_body_or_secret_is_refused() -> None:
         verify_webhook(BODY + b" ", HEADERS, SECRET, now=AT)
     with pytest.raises(InvalidSignature):
         verify_webhook(BODY, HEADERS, new_secret(), now=AT)
+    with pytest.raises(InvalidSignature):
+        verify_webhook("\ud800", HEADERS, SECRET, now=AT)
     with pytest.raises(InvalidSignature):
         verify_webhook(BODY, HEADERS, [], now=AT)
     for none in ("", "whsec_", "whsec_not base64"):
