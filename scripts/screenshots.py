@@ -41,7 +41,13 @@ NAMES: Final = {
     "/ui/settings/keys/{id}": "key",
 }
 """What the pictures of each page are called."""
-UNINTERESTING: Final = {"/ui/who", "/ui/projects", "/ui/projects/project", MISSING}
+UNINTERESTING: Final = {
+    "/ui/who",
+    "/ui/projects",
+    "/ui/projects/project",
+    "/ui/settings/programs",
+    MISSING,
+}
 _QUESTION: Final = "what do I drink in the morning?"
 _COLOURS: Final = 256
 

@@ -46,6 +46,7 @@ PAGES: Final = {
     "/ui/settings/keys/{id}": PageAddress(
         lambda life: f"/ui/settings/keys/{life.key_ids[0]}", "Opens the memory of ana"
     ),
+    "/ui/settings/programs": _at("/ui/settings/programs", "Programs that you let in by signing in"),
     "/ui/who": _at("/ui/who", "ana"),
     "/ui/{path:path}": _at("/ui/nowhere", "There is no page at this address"),
 }
@@ -69,6 +70,8 @@ NOT_PAGES: Final = {
     "/ui/": "leads to the first page",
     "/ui/sign-in": "leads on where no key is needed; has its own tests",
     "/ui/static/{digest}/{name}": "a file",
+    "/ui/manifest.webmanifest": "a file",
+    "/ui/authorize": "only where programs sign in; has its own tests",
     "/ui/choices": "redirects to /ui/proposals",
     "/ui/changes/newer": "a part",
     "/ui/settings/embeddings/progress": "a part",

@@ -48,6 +48,8 @@ SORTS: Final = {
 _DEFAULT_SORT: Final = "created_at-desc"
 _LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
 _PATH: Final = "/ui/memories"
+_LIKELY: Final = 0.05
+_BESIDE_BEST: Final = 0.1  # of what the best is likely: less is hidden at first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,11 @@ class MemoryFilter:
                 *(self.since, self.until),
             )
         )
+
+    @property
+    def is_by_day(self) -> bool:
+        """Whether the order is that of days."""
+        return self.sort in ("", _DEFAULT_SORT, "created_at-asc")
 
     def parameters(self) -> dict[str, str]:
         values = {name: str(getattr(self, name)) for name in type(self).__slots__}
@@ -164,15 +171,25 @@ def search_memories(page: Page, form: Posted) -> Response:
     if question is None:
         shown = _listed(page, filters)
     else:
+        shows_unlikely = "unlikely" in form
         results = page.memory.search(
-            question, **filters.for_search(), limit=limits.PAGE_RESULTS, explain=True
+            question,
+            **filters.for_search(),
+            limit=limits.PAGE_RESULTS,
+            threshold=0.0 if shows_unlikely else None,
+            explain=True,
         )
+        best = max((hit.confidence for hit in results.results), default=0.0)
+        least = max(_LIKELY, _BESIDE_BEST * best)
         shown = {
             "results": results,
+            "likely": [hit for hit in results.results if hit.confidence >= least],
+            "unlikely": [hit for hit in results.results if hit.confidence < least],
             "vectors": _vectors(page, results.results),
             "rated": _ratings(page, results.results),
             "question": question,
             "is_narrowed": filters.is_narrowed,
+            "shows_unlikely": shows_unlikely,
         }
     if not page.is_partial:
         return page.render("memories.html", **{**shown, **_around(page, filters, question or "")})
@@ -192,6 +209,7 @@ def _listed(page: PageRequest, filters: MemoryFilter, cursor: str | None = None)
         "more": next_page(_PATH, found.next_cursor, **filters.parameters()),
         "vectors": _vectors(page, found.items),
         "is_first": not cursor,
+        "is_by_day": filters.is_by_day,
         "is_narrowed": filters.is_narrowed,
     }
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
@@ -26,6 +26,7 @@ _POLICY: Final = {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self'",
+    "manifest-src": "'self'",
     "connect-src": "'self'",
     "form-action": "'self'",
     "base-uri": "'none'",
@@ -86,6 +87,25 @@ def get_static(digest: str, name: str) -> Response:
         return Response(status_code=404, headers=FOREVER | {"Cache-Control": "no-store"})
     file = static_file(name)
     return Response(file.content, media_type=file.media_type, headers=FOREVER)
+
+
+@router.get(f"{PATH}/manifest.webmanifest")
+def get_manifest() -> Response:
+    """What browsers need to install the page as a program."""
+    icon = {"src": static_file("icon.svg").address, "sizes": "any", "type": "image/svg+xml"}
+    manifest = {
+        "id": f"{PATH}/",
+        "name": "ricordo",
+        "short_name": "ricordo",
+        "description": "What your assistants remember, and what becomes of it",
+        "start_url": f"{PATH}/memories",
+        "scope": f"{PATH}/",
+        "display": "standalone",
+        "background_color": "#fbfaf8",
+        "theme_color": "#0f766e",
+        "icons": [icon],
+    }
+    return JSONResponse(manifest, 200, SECURITY, "application/manifest+json")
 
 
 @lru_cache(maxsize=1)
@@ -180,20 +200,22 @@ def _shortened(text: str, length: int) -> str:
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
     """A page in the navigation. ``is_filed``: it shows only what is filed under themes, so agents
-    restricted to some themes may see it."""
+    restricted to some themes may see it. Where there is little room, only what ``is_often_used``
+    has a tab."""
 
     name: str
     path: str
     is_filed: bool
+    is_often_used: bool = False
 
 
 NAVIGATION: Final = (
-    NavigationItem("Memories", "/ui/memories", is_filed=True),
+    NavigationItem("Memories", "/ui/memories", is_filed=True, is_often_used=True),
     NavigationItem("Themes", "/ui/themes", is_filed=True),
-    NavigationItem("Conversations", "/ui/conversations", is_filed=False),
+    NavigationItem("Conversations", "/ui/conversations", is_filed=False, is_often_used=True),
     NavigationItem("Projects", "/ui/projects", is_filed=False),
     NavigationItem("Changes", "/ui/changes", is_filed=False),
-    NavigationItem("Proposals", "/ui/proposals", is_filed=False),
+    NavigationItem("Proposals", "/ui/proposals", is_filed=False, is_often_used=True),
     NavigationItem("Graph", "/ui/graph", is_filed=True),
     NavigationItem("Activity", "/ui/activity", is_filed=False),
     NavigationItem("Settings", "/ui/settings", is_filed=False),

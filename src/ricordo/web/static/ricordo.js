@@ -8,6 +8,34 @@
 
   const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+  const hour = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+  const ago = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  const DAY = 86400000;
+  const UNITS = [["year", 365 * DAY], ["month", 30 * DAY], ["week", 7 * DAY], ["day", DAY], ["hour", DAY / 24], ["minute", DAY / 1440]];
+
+  function daysAgo(moment) {
+    const begin = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+    return Math.round((begin(new Date()) - begin(moment)) / DAY);
+  }
+
+  function dayOf(moment) {
+    const days = daysAgo(moment);
+    if (days === 0 || days === 1) {
+      const name = ago.format(-days, "day");
+      return name.charAt(0).toLocaleUpperCase() + name.slice(1);
+    }
+    const isThisYear = moment.getFullYear() === new Date().getFullYear();
+    return moment.toLocaleDateString(undefined, {
+      weekday: isThisYear ? "short" : undefined, day: "numeric", month: "short",
+      year: isThisYear ? undefined : "numeric",
+    });
+  }
+
+  function relative(moment) {
+    const passed = Date.now() - moment.getTime();
+    const [unit, size] = UNITS.find(([, one]) => Math.abs(passed) >= one) || UNITS[UNITS.length - 1];
+    return ago.format(-Math.trunc(passed / size), unit);
+  }
 
   function showLocalTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
@@ -15,7 +43,25 @@
       if (Number.isNaN(moment.getTime())) continue;
       time.dataset.local = "";
       time.title = exact.format(moment) + " · " + time.title;
-      time.textContent = shown.format(moment);
+      time.textContent = !time.closest("#found") ? shown.format(moment)
+        : (time.closest("[data-days]") ? hour : { format: relative }).format(moment);
+    }
+  }
+
+  /* In the order of days the first of each day names it. */
+  function nameDays(root) {
+    for (const list of root.querySelectorAll("ol[data-days]:not(.by-day)")) {
+      const named = document.querySelectorAll("#found .day");
+      let before = named.length ? named[named.length - 1].textContent : "";
+      list.classList.add("by-day");
+      for (const entry of list.children) {
+        const day = dayOf(new Date(entry.querySelector("time").dateTime));
+        if (day === before) continue;
+        const name = document.createElement("span");
+        name.className = "day";
+        name.textContent = before = day;
+        entry.prepend(name);
+      }
     }
   }
 
@@ -28,6 +74,7 @@
 
   function prepare(root) {
     showLocalTimes(root);
+    nameDays(root);
     nameZone(root);
   }
 
@@ -77,6 +124,40 @@ document.addEventListener("htmx:afterSwap", (event) => {
     history.replaceState({ ...history.state, question: q.value, token: token.value }, "");
   });
 })();
+
+/* -- Keys: "/" goes to the search, arrows through what is listed ---------------------------------- */
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const here = document.activeElement;
+  const search = document.getElementById("q");
+  const isTyping = here.matches("input, textarea, select");
+  if (event.key === "/" && !isTyping) {
+    event.preventDefault();
+    if (search) search.select();
+    else location.assign("/ui/memories#q");
+    return;
+  }
+  const entries = [...document.querySelectorAll("#found .says")];
+  const place = entries.indexOf(here);
+  if (!entries.length || (here !== search && place < 0)) return;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) {
+    event.preventDefault();
+    (entries[place + step] || (place + step < 0 ? search : here)).focus();
+  } else if (event.key === "Escape" && place >= 0) {
+    search.focus();
+  }
+});
+if (location.hash === "#q") document.getElementById("q")?.focus();
+
+/* -- a menu closes when the reader goes elsewhere ------------------------------------------------ */
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".rest details[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
 
 /* -- Graph: pan and zoom by changing the viewBox ------------------------------------------------ */
 
