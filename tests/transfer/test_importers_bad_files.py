@@ -156,6 +156,16 @@ def test_what_is_not_json_is_refused(
     assert message in told or "expected an object, got a list" in told
 
 
+@pytest.mark.parametrize("after", [b"", b'\n{"a": 1}'])
+def test_a_long_string_without_an_end_is_read_once(
+    ana: UserMemory, tmp_path: Path, after: bytes
+) -> None:
+    path = tmp_path / "export.json"
+    lists = b"[" * 300 + b"]" * 300 + b", " + b"[" * 300 + b"]" * 300
+    path.write_bytes(b'{"a": [' + lists + b'], "b": "' + b"x" * 4_000_000 + after)
+    assert "not valid JSON" in refusal(ana, path)  # from each of its bytes on, that takes hours
+
+
 def test_a_missing_file_is_refused(ana: UserMemory, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

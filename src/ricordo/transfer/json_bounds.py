@@ -38,17 +38,29 @@ def bounded_value(raw: bytes) -> Any:
     opened = raw.count(b"[") + raw.count(b"{")
     if opened > limits.MAX_IMPORT_DEPTH:  # otherwise it cannot be deeper
         depth = values = 0
-        for found in _TO_BRACKET.finditer(raw):
-            depth, values = _deeper(found[1], depth, values)
+        for sign in _signs(_TO_BRACKET, raw):
+            depth, values = _deeper(sign, depth, values)
     if (
         raw.count(b",") + opened >= limits.MAX_IMPORT_ENTRY_VALUES
     ):  # an upper bound: some may be in strings
-        begun = (found for found in _TO_SIGN.finditer(raw) if found[1] in b",[{")
+        begun = (sign for sign in _signs(_TO_SIGN, raw) if sign in b",[{")
         if next(islice(begun, limits.MAX_IMPORT_ENTRY_VALUES - 1, None), None):
             raise _too_many()
     return json.loads(
         raw.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite_float
     )
+
+
+def _signs(pattern: "re.Pattern[bytes]", raw: bytes) -> Iterator[bytes]:
+    """The characters that count, up to the end or to a string without an end.
+
+    Each match begins where the last one ended: a search would try every later byte of that string,
+    and read to its end each time.
+    """
+    at = 0
+    while found := pattern.match(raw, at):
+        yield found[1]
+        at = found.end()
 
 
 @dataclass(frozen=True, slots=True)
