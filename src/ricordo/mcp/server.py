@@ -225,6 +225,11 @@ def server_for(
                 yield honoured
                 tasks.cancel_scope.cancel()
 
+    return new_server(_handlers(who, keeps=streams is None), _INSTRUCTIONS, lifespan, listen)
+
+
+def _handlers(who: Who, *, keeps: bool) -> dict[str, Handler]:
+    """By the names of requests. Where it ``keeps`` what a client subscribed to, it can."""
     handlers = {
         "ListTools": _handler(who, list_tools),
         "CallTool": _handler(who, call_tool),
@@ -234,11 +239,11 @@ def server_for(
         "ListPrompts": _handler(who, resources.list_prompts),
         "GetPrompt": _handler(who, resources.get_prompt),
     }
-    if streams is None:
+    if keeps:
         handlers["ListResources"] = _followed(who, handlers["ListResources"])
         handlers["Subscribe"] = _subscribing(who)
         handlers["Unsubscribe"] = _unsubscribe
-    return new_server(handlers, _INSTRUCTIONS, lifespan, listen)
+    return handlers
 
 
 def _followed(who: Who, handle: Handler) -> Handler:

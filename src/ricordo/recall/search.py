@@ -108,6 +108,62 @@ class Ranked:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scored:
+    """Candidates with every part of their scores, by their places."""
+
+    rows: Sequence[Any]
+    found: Candidates
+    semantic: Scores | None
+    lexical: Scores | None
+    base: Scores
+    boosted: Scores
+    boosts: Mapping[str, Scores]
+    is_learned: bool
+    unrated: Scores
+    scores: Scores
+    shifts: Mapping[int, float]
+    model: str | None
+    digits: int | None
+
+    def confidence(self, place: int) -> float:
+        if self.is_learned:
+            return round(float(self.scores[place]), PART_DIGITS)
+        cosine, share = _at(self.found.cosines, place), float(self.found.coverage[place])
+        if self.digits is not None:
+            cosine = None if cosine is None else round(cosine, self.digits)
+            share = round(share, self.digits)
+        known = confidence_of(cosine, share, self.model)
+        shift = self.shifts.get(self.rows[place].id)
+        return known if shift is None else round(shifted(known, shift), PART_DIGITS)
+
+    def ranked(self, place: int, confidence: float) -> Ranked:
+        found = self.found
+        return Ranked(
+            row=self.rows[place],
+            index_id=found.ids[place],
+            score=float(self.scores[place]),
+            confidence=confidence,
+            cosine=_at(found.cosines, place),
+            meaning=_at(found.meaning, place),
+            semantic=_shown(_at(self.semantic, place)),
+            bm25=_at(found.words, place),
+            lexical=_shown(_at(self.lexical, place)),
+            coverage=float(found.coverage[place]),
+            exact=float(found.exact[place]),
+            fused=float(self.base[place]),
+            boosts={
+                name: float(given[place])
+                for name, given in self.boosts.items()
+                if not math.isnan(given[place])
+            },
+            weighed=float(self.boosted[place]),
+            learned=float(self.unrated[place]) if self.is_learned else None,
+            shift=self.shifts.get(self.rows[place].id, 0.0),
+            unrated=float(self.unrated[place]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Meant:
     """Whom a query mentions, and the texts to embed: it, and the same with other names."""
@@ -384,44 +440,21 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                 for share, row in zip(unrated.tolist(), rows, strict=True)
             ]
             scores = np.array(rated)
-        model = question.embedding.model
-
-        def sure(place: int) -> float:
-            if chances is not None:
-                return round(float(scores[place]), PART_DIGITS)
-            cosine, share = _at(found.cosines, place), float(found.coverage[place])
-            if self.evidence_digits is not None:
-                cosine = None if cosine is None else round(cosine, self.evidence_digits)
-                share = round(share, self.evidence_digits)
-            known = confidence_of(cosine, share, None if model is None else model.model)
-            shift = shifts.get(rows[place].id)
-            return known if shift is None else round(shifted(known, shift), PART_DIGITS)
-
-        def ranked(place: int, confidence: float) -> Ranked:
-            return Ranked(
-                row=rows[place],
-                index_id=found.ids[place],
-                score=float(scores[place]),
-                confidence=confidence,
-                cosine=_at(found.cosines, place),
-                meaning=_at(found.meaning, place),
-                semantic=_shown(_at(semantic, place)),
-                bm25=_at(found.words, place),
-                lexical=_shown(_at(lexical, place)),
-                coverage=float(found.coverage[place]),
-                exact=float(found.exact[place]),
-                fused=float(base[place]),
-                boosts={
-                    name: float(given[place])
-                    for name, given in boosts.items()
-                    if not math.isnan(given[place])
-                },
-                weighed=float(boosted[place]),
-                learned=None if chances is None else float(unrated[place]),
-                shift=shifts.get(rows[place].id, 0.0),
-                unrated=float(unrated[place]),
-            )
-
+        scored = _Scored(
+            rows=rows,
+            found=found,
+            semantic=semantic,
+            lexical=lexical,
+            base=base,
+            boosted=boosted,
+            boosts=boosts,
+            is_learned=chances is not None,
+            unrated=unrated,
+            scores=scores,
+            shifts=shifts,
+            model=None if question.embedding.model is None else question.embedding.model.model,
+            digits=self.evidence_digits,
+        )
         best: list[Ranked] = []
         passed = set()  # of a long turn, the best piece counts
         order = np.lexsort(([-row.id for row in rows], -moments, -scores))
@@ -429,9 +462,9 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             row_id = rows[place].id
             if row_id not in passed:
                 passed.add(row_id)
-                confidence = sure(place)
+                confidence = scored.confidence(place)
                 if threshold is None or confidence >= threshold:
-                    best.append(ranked(place, confidence))
+                    best.append(scored.ranked(place, confidence))
                     if len(best) == limit:
                         break
         return best
