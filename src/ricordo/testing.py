@@ -4,6 +4,7 @@ import hashlib
 import json
 import sys
 import threading
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -305,6 +306,80 @@ def _message(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:  
     return {**frame, "content": blocks, "stop_reason": ended}, events
 
 
+def _response(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:
+    number = uuid.uuid4().hex
+    output: list[Json] = []
+    events: list[Json] = []
+
+    def add_item(item: Json, empty: Json, parts: list[Json]) -> None:
+        place = {"output_index": len(output)}
+        item |= {"status": "completed"}
+        output.append(item)
+        begun = {**item, **empty, "status": "in_progress"}
+        events.append({"type": "response.output_item.added", **place, "item": begun})
+        events.extend({**part, **place, "item_id": item["id"]} for part in parts)
+        events.append({"type": "response.output_item.done", **place, "item": item})
+
+    said = reply.refusal if reply.text is None else reply.text
+    if said is not None:
+        kind = "output_text" if reply.refusal is None else "refusal"
+        name = kind.removeprefix("output_")
+        more: Json = {"annotations": []} if name == "text" else {}
+        part = {"type": kind, name: said, **more}
+        logs: Json = {"logprobs": []} if name == "text" else {}
+        at = {"content_index": 0}
+        parts: list[Json] = [
+            {"type": "response.content_part.added", **at, "part": {**part, name: ""}}
+        ]
+        delta = {"type": f"response.{kind}.delta", **at, **logs}
+        parts += [{**delta, "delta": piece} for piece in pieces(said)]
+        parts.append({"type": f"response.{kind}.done", **at, **logs, name: said})
+        parts.append({"type": "response.content_part.done", **at, "part": part})
+        message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+        add_item({**message, "content": [part]}, {"content": []}, parts)
+    if reply.tool is not None:
+        call = {"name": reply.tool, "arguments": reply.arguments}
+        event = "response.function_call_arguments"
+        parts = [{"type": f"{event}.delta", "delta": one} for one in pieces(reply.arguments)]
+        parts.append({"type": f"{event}.done", **call})
+        item = {"type": "function_call", "id": f"fc_{number}", "call_id": reply.call_id, **call}
+        add_item(item, {"arguments": ""}, parts)
+    ended = "incomplete" if reply.is_cut_off else "completed"
+    usage = {
+        "input_tokens": 1,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 1,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 2,
+    }
+    whole: Json = {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": _CREATED,
+        "status": ended,
+        "error": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if reply.is_cut_off else None,
+        "instructions": body.get("instructions"),
+        "metadata": {},
+        "model": model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "tool_choice": "auto",
+        "tools": body.get("tools", []),
+        "top_p": 1.0,
+        "usage": usage,
+    }
+    begun = {**whole, "status": "in_progress", "output": [], "incomplete_details": None}
+    events = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+        *events,
+        {"type": f"response.{ended}", "response": whole},
+    ]
+    return whole, [{**event, "sequence_number": place} for place, event in enumerate(events)]
+
+
 def pieces(text: str | None) -> list[str]:
     """A text as a stream brings it."""
     text = text or ""
@@ -314,15 +389,16 @@ def pieces(text: str | None) -> list[str]:
 class ModelServer(LoopbackServer):
     """A model whose answers are scripted, streamed or whole.
 
-    It speaks Chat Completions (``/v1/chat/completions``) and Anthropic's Messages
-    (``/v1/messages``). Answers come from :meth:`answer` and :meth:`answer_calling`, one each, and
-    then from :meth:`answer_with`. Where nothing is scripted the status is 500, so that no test
-    passes by accident.
+    It speaks Chat Completions (``/v1/chat/completions``), OpenAI's Responses (``/v1/responses``)
+    and Anthropic's Messages (``/v1/messages``). Answers come from :meth:`answer` and
+    :meth:`answer_calling`, one each, and then from :meth:`answer_with`. Where nothing is scripted
+    the status is 500, so that no test passes by accident.
     """
 
     formats: ClassVar[Mapping[str, Format]] = {
         "/v1/chat/completions": _chat,
         "/v1/messages": _message,
+        "/v1/responses": _response,
     }
 
     def __init__(self, *, model: str = "test-model") -> None:
@@ -338,8 +414,8 @@ class ModelServer(LoopbackServer):
 
     @property
     def prompts(self) -> list[list[Json]]:
-        """The messages of each request for an answer."""
-        return [body["messages"] for body in self.bodies]
+        """The messages of each request for an answer; of one for a response, its input."""
+        return [body["messages"] if "messages" in body else _input(body) for body in self.bodies]
 
     def answer(self, value: Mapping[str, Any] | str, *, times: int = 1) -> None:
         """Give this answer to the next request or requests; a mapping is given as JSON."""
@@ -392,6 +468,11 @@ class ModelServer(LoopbackServer):
         if path == "/v1/chat/completions":
             parts.append(b"data: [DONE]\n\n")
         return Response(200, headers={"Content-Type": "text/event-stream"}, parts=parts)
+
+
+def _input(body: Json) -> list[Json]:
+    given = body.get("input", [])
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 def _as_text(value: Mapping[str, Any] | str) -> str:

@@ -1,6 +1,7 @@
 """The scripted model is itself tested, with the client that others will use."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import openai
@@ -108,3 +109,25 @@ def test_models_keys_and_unknown_pages(server: FaultyModel) -> None:
     assert server.prompts == []
     server.required_key = "sk-1"
     assert httpx2.post(f"{server.base_url}/chat/completions", json={}).status_code == 401
+
+
+@pytest.mark.requirement("proxy.responses")
+def test_responses_whole_and_streamed(server: FaultyModel, client: openai.OpenAI) -> None:
+    asked: Any = {"model": "m", "input": "What does ana drink?"}
+
+    def streamed() -> Any:
+        return list(client.responses.create(**asked, stream=True))[-1].response
+
+    for respond in (lambda: client.responses.create(**asked), streamed):
+        server.answer_calling("weather", {"city": "Turin"}, content="I look it up.")
+        server.answer_refusal(times=1)
+        server.answer_truncated("Green te", times=1)
+        calling, refusing, cut = (respond() for _ in range(3))
+        assert calling.output_text == "I look it up."
+        assert (calling.output[1].name, calling.output[1].arguments) == (
+            "weather",
+            '{"city": "Turin"}',
+        )
+        assert "can't help" in refusing.output[0].content[0].refusal
+        assert (cut.output_text, cut.status) == ("Green te", "incomplete")
+    assert server.prompts == [MESSAGES] * 6

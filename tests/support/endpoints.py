@@ -5,14 +5,12 @@ import hashlib
 import json
 import math
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ricordo.testing import (
     JSON_TYPE,
-    Format,
     Json,
     LoopbackServer,
     ModelServer,
@@ -21,7 +19,6 @@ from ricordo.testing import (
     Response,
     error_response,
     json_response,
-    pieces,
 )
 
 HTML_PAGE = b"<!DOCTYPE html><html><body>Welcome</body></html>"
@@ -146,77 +143,10 @@ class _Broken(Reply):
     """The connection is closed in the middle of it."""
 
 
-def _response(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:
-    number = uuid.uuid4().hex
-    place: Json = {"output_index": 0}
-    if reply.tool is None:
-        part: Json = {"type": "output_text", "text": reply.text, "annotations": []}
-        output: Json = {"type": "message", "role": "assistant", "content": [part]}
-        empty: Json = {"content": []}
-        at = {"item_id": f"msg_{number}", **place, "content_index": 0}
-        events = [{"type": "response.content_part.added", **at, "part": {**part, "text": ""}}]
-        delta = {"type": "response.output_text.delta", **at, "logprobs": []}
-        events += [{**delta, "delta": piece} for piece in pieces(reply.text)]
-        done = {"type": "response.output_text.done", **at, "logprobs": []}
-        events.append({**done, "text": reply.text})
-        events.append({"type": "response.content_part.done", **at, "part": part})
-    else:
-        call = {"name": reply.tool, "arguments": reply.arguments}
-        output = {"type": "function_call", "call_id": reply.call_id, **call}
-        empty = {"arguments": ""}
-        at = {"item_id": f"fc_{number}", **place}
-        delta = {"type": "response.function_call_arguments.delta", **at}
-        events = [{**delta, "delta": piece} for piece in pieces(reply.arguments)]
-        events.append({"type": "response.function_call_arguments.done", **at, **call})
-    output |= {"id": at["item_id"], "status": "completed"}
-    whole = {
-        "id": f"resp_{number}",
-        "object": "response",
-        "created_at": 1_767_225_600,
-        "status": "completed",
-        "error": None,
-        "incomplete_details": None,
-        "instructions": body.get("instructions"),
-        "metadata": {},
-        "model": model,
-        "output": [output],
-        "parallel_tool_calls": True,
-        "temperature": 1.0,
-        "tool_choice": "auto",
-        "tools": body.get("tools", []),
-        "top_p": 1.0,
-        "usage": {
-            "input_tokens": 1,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 1,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 2,
-        },
-    }
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
-    item = {**output, **empty, "status": "in_progress"}
-    events = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
-        {"type": "response.output_item.added", **place, "item": item},
-        *events,
-        {"type": "response.output_item.done", **place, "item": output},
-        {"type": "response.completed", "response": whole},
-    ]
-    return whole, [{**event, "sequence_number": at} for at, event in enumerate(events)]
-
-
 class FaultyModel(FaultyServer, ModelServer):
-    """Speaks OpenAI's Responses (``/v1/responses``) as well.
-
-    The ``answer_…`` of faults apply until :meth:`answer_rightly`, or to as many requests as
+    """The ``answer_…`` of faults apply until :meth:`answer_rightly`, or to as many requests as
     ``times`` says, in turn with the other answers.
     """
-
-    formats: ClassVar[Mapping[str, Format]] = {
-        **ModelServer.formats,
-        "/v1/responses": _response,
-    }
 
     def __init__(self, *, model: str = "test-model", required_key: str | None = None) -> None:
         super().__init__(model=model, required_key=required_key)
