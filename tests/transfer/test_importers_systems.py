@@ -244,6 +244,26 @@ def test_of_the_database_of_open_webui_one_user_is_chosen(ana: UserMemory, tmp_p
     assert contents(ana) == ["Has a cat", "Drinks tea"]
 
 
+@pytest.mark.requirement("transfer.systems")
+def test_a_copy_of_a_database_with_a_log_is_read_and_left_alone(
+    ana: UserMemory, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copied"
+    folder.mkdir()
+    live = tmp_path / "webui.db"
+    sqlite3.connect(live).execute("PRAGMA journal_mode = WAL").connection.close()
+    webui_db(live, ("m1", "7f0c", "Has a cat"))
+    copied = folder / "webui.db"
+    copied.write_bytes(live.read_bytes())
+    assert ana.import_file(copied).added == 1
+    assert list(folder.iterdir()) == [copied]
+    writing = sqlite3.connect(live)
+    writing.execute("INSERT INTO memory (id, user_id, content) VALUES ('m2', '7f0c', 'Likes tea')")
+    writing.commit()  # into the log, which is read, too
+    assert ana.import_file(live).added == 1
+    writing.close()
+
+
 @pytest.mark.requirement("transfer.bad-files")
 def test_other_databases_are_refused(ana: UserMemory, tmp_path: Path) -> None:
     for number, statement in enumerate(

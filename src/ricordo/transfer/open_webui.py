@@ -20,6 +20,7 @@ from ricordo.transfer.foreign_files import JsonObject, is_kept
 
 NAME: Final = "openwebui"
 _BEGINNING: Final = b"SQLite format 3\x00"
+_LOG_MODE_AT: Final = 18
 _COLUMNS: Final = ("id", "user_id", "content", "created_at")
 _ROWS: Final = "SELECT id, user_id, content, created_at FROM memory ORDER BY rowid"
 
@@ -80,10 +81,19 @@ def _of_database(path: Path) -> Iterator[ImportedData]:
             yield _found(dict(zip(_COLUMNS, row, strict=True)))
 
 
+def _is_left_by_a_log(path: Path) -> bool:
+    """Whether it was written through a write-ahead log that is not here."""
+    with path.open("rb") as file:
+        header = file.read(_LOG_MODE_AT + 1)
+    return header[_LOG_MODE_AT:] == b"\x02" and not Path(f"{path}-wal").exists()
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Only for reading, and distrusted: anybody can have made it."""
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    if _is_left_by_a_log(path):
+        address += "&immutable=1"  # otherwise files for a new log are made beside it, and stay
     try:
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.MAX_IMPORT_ENTRY_BYTES)
