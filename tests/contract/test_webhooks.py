@@ -522,6 +522,33 @@ def test_many_workers_deliver_one_request_at_a_time(
 
 
 @on_sqlite
+@pytest.mark.requirement("jobs.stint")
+def test_many_deliveries_let_others_go_first(
+    backend_url: str,
+    open_store: Callable[..., Memory],
+    hook: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "MAX_WEBHOOK_CHANGES", 1)
+    memory = open_store(backend_url, webhook_loopback=True)
+    monkeypatch.setattr(memory.runner, "_run_seconds", 0)
+    memory.create_webhook(hook.url, events="PIN")
+    for user_id in ("ana", "ben", "eve"):
+        user = memory.user(user_id)
+        user.verify(user.add("Likes tea").id)
+    memory.run_jobs(limit=4)  # what three users have, and the first look at one of them
+    (job,) = memory.jobs(kind="webhook", state="queued")
+    assert (job.attempts, job.last_error) == (0, "looking for what is wanted")
+    tea = memory.user("ana").list().items[0]
+    for _ in range(2):
+        memory.user("ana").pin(tea.id)
+        memory.user("ana").verify(tea.id)
+    memory.run_jobs()
+    assert hook.revisions == [3]  # the second pin changed nothing
+    assert memory.jobs(kind="webhook", state="queued") == ()
+
+
+@on_sqlite
 @pytest.mark.requirement("webhooks.limits")
 def test_there_are_not_more_webhooks_than_allowed(
     memory: Memory, ana: UserMemory, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ something to deliver; the second delivers for one webhook. A message is noted be
 what it has is read when it is sent: also when it is sent again, it says nothing of what was erased.
 """
 
+import logging
 import random
 import secrets
 from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ from ricordo.storage.history import changes_since
 from ricordo.storage.webhooks import Cursor
 
 _GONE: Final = 410
+_log = logging.getLogger(__name__)
 _HOURS: Final = timedelta(hours=1)
 
 
@@ -98,7 +100,7 @@ class WebhookDeliveries:
             with self.sender.to(webhook.url) as post:
                 present = webhook
                 while present.url == webhook.url:
-                    message = self._next(present)
+                    message = self._next(present, run)
                     if message is None:
                         return
                     done += self._send(present, message, post)
@@ -128,7 +130,7 @@ class WebhookDeliveries:
 
     # -- what is sent --------------------------------------------------------------------------
 
-    def _next(self, webhook: Webhook) -> _Message | None:
+    def _next(self, webhook: Webhook, run: JobContext) -> _Message | None:
         """The next message, noted as begun; None where nothing waits."""
         while True:
             with self.database.read_all() as view:
@@ -138,6 +140,7 @@ class WebhookDeliveries:
             message = self._message(webhook, cursor)
             if not message.changes.changes:
                 self._skip(message)
+                run.report("looking for what is wanted")
             elif cursor.message_id is not None:
                 return message
             elif (begun := self._begin(message)) is not None:
@@ -243,7 +246,10 @@ class WebhookDeliveries:
             )
             rows.add_delivery(self.database.backend, connection, cursor.user_id, delivery)
             values = _on_success(now) if answer.is_good else self._on_failure(present, answer, now)
-            return rows.change_webhook(connection, present, **values)
+            changed = rows.change_webhook(connection, present, **values)
+        if changed.state is WebhookState.PAUSED and present.state is WebhookState.ACTIVE:
+            _log.warning("webhook %s is paused: %s", changed.id, changed.reason)
+        return changed
 
     def _on_failure(self, webhook: Webhook, answer: Answer, now: datetime) -> dict[str, object]:
         failures = webhook.failures + 1
