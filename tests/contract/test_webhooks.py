@@ -663,7 +663,12 @@ def test_a_receiver_that_hangs_holds_up_no_other_job(
     backend_url: str, open_store: Callable[..., Memory], hook: Receiver
 ) -> None:
     goes_on = threading.Event()
-    hook.usual = lambda _handler: goes_on.wait(60) and None
+
+    def hangs(handler: Any) -> None:
+        goes_on.wait(60)
+        closes(handler)
+
+    hook.usual = hangs
     with receiver() as well:
         memory = open_store(backend_url, webhook_loopback=True, run_jobs=True, purge_after_days=0)
         ana = memory.user("ana")
@@ -677,3 +682,4 @@ def test_a_receiver_that_hangs_holds_up_no_other_job(
             wait_until(lambda: well.received)
         finally:
             goes_on.set()
+            memory.close()
