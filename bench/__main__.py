@@ -10,6 +10,7 @@ from bench import (
     conversation,
     encryption,
     ends,
+    feedback,
     figures,
     growth,
     hooks,
@@ -57,6 +58,7 @@ def main() -> None:
     corrections.register(kinds)
     encryption.register(kinds)
     ends.register(kinds)
+    feedback.register(kinds)
     load.register(kinds)
     pages.register(kinds)
     plain.register(kinds)

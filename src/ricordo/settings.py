@@ -152,7 +152,7 @@ class StoreSettings(BaseModel):
         default="",
         description="Parts of the ranking to leave out, with commas: semantic, lexical, names,"
         " aliases, window, actor, date, thread, role, recency, importance, confidence, relations,"
-        " fuzzy, exact, learned.",
+        " fuzzy, exact, learned, ratings.",
     )
     reranked: int = Field(
         default=24,

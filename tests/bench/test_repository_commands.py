@@ -22,6 +22,7 @@ from bench.soaking.generated import Requests
 from bench.year import simulate
 from bench.yearly.ledger import Ledger
 
+from bench import feedback
 from ricordo.http.app import create_app
 from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
@@ -271,6 +272,16 @@ def test_what_conversations_end_as_a_command(tmp_path: Path) -> None:
     shown = bench("ends", "--path", path, "--conversations", 1).stdout.splitlines()
     assert [line.split()[:3] for line in shown[1:]] == [["people", "4", "0"], ["all", "4", "0"]]
     assert bench("ends", "--path", tmp_path / "none").stderr.startswith("error: ")
+
+
+@pytest.mark.slow
+def test_what_ratings_do_is_measured(tmp_path: Path) -> None:
+    path = written(tmp_path, small_set())
+    measured = feedback.measure(path, None)
+    assert measured["questions"] == {"rated": 2, "same": 0, "other": 1}
+    assert measured["before"]["other"]["among 10"] == 1
+    moved = measured["the user says used"]["other"]
+    assert (moved["better"], moved["worse"]) == (0, 0)
 
 
 def test_pairs_that_are_none_are_refused_before_anything_is_measured(tmp_path: Path) -> None:

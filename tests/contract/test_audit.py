@@ -105,6 +105,22 @@ def test_what_was_never_verified(memory: Memory, ana: UserMemory, clock: ManualC
     assert ids(audited(memory).unverified) == [(heard,)]
 
 
+@pytest.mark.requirement("ratings.trust")
+def test_what_an_agent_doubts_is_for_the_user_to_settle(memory: Memory, ana: UserMemory) -> None:
+    bot = ana.narrow(agent="planner")
+    first, second = (ana.add(text).id for text in ("User plays chess.", "User has a cat."))
+    for item_id in (first, second):
+        bot.rate(item_id, "outdated")
+    found = audited(memory).unverified
+    assert ids(found) == [(first,), (second,)]
+    assert found.listed[0].reason == "called outdated by the agent planner"
+    bot.verify(first)  # its own doubts are not for it to settle
+    assert ids(audited(memory).unverified) == [(first,), (second,)]
+    assert ana.verify(first).ratings == ()
+    ana.rate(second, "used")
+    assert audited(memory).unverified.count == 0
+
+
 def test_what_has_expired_but_is_still_there(memory: Memory, clock: ManualClock) -> None:
     ana = memory.user("ana")
     ends = ana.add("User likes coffee.", expires_at=clock() + timedelta(days=1)).id

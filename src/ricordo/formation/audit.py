@@ -18,6 +18,7 @@ from ricordo.model import checks
 from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.item import Item
+from ricordo.model.rating import counted, doubts_of_agents
 from ricordo.model.reports import AuditReport, Finding, Findings
 from ricordo.model.vocabulary import Action, MemoryType, Source, Status
 from ricordo.recall.service import Recall
@@ -271,6 +272,10 @@ def _active(view: ReadTransaction, user_id: str) -> Iterator[Item]:
 
 
 def _doubt(item: Item, now: datetime) -> str | None:
+    doubts = doubts_of_agents(counted(item.ratings))
+    if doubts:
+        latest = max(doubts, key=lambda one: one.at)
+        return f"called {latest.verdict} by the agent {latest.by}"
     if item.last_verified_at is not None:
         return None
     if item.confidence < DOUBTFUL_BELOW:

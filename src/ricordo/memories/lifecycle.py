@@ -19,7 +19,7 @@ from ricordo.limits import SWEEP_BATCH_ITEMS
 from ricordo.model.group import group_of
 from ricordo.model.item import Item, check_step
 from ricordo.model.job import NewJob
-from ricordo.model.rating import is_refuted, unrefuted
+from ricordo.model.rating import doubts_of_agents, is_refuted, unrefuted
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction
@@ -387,14 +387,17 @@ def pin(writing: WriteTransaction, scope: Scope, item_id: int, pinned: bool) -> 
 
 
 def verify(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
-    """Mark a memory as verified now.
+    """Mark a memory as verified now; by the user, what agents say against it is settled.
 
     Raises:
         IllegalTransition: it was deleted.
         MemoryNotFound, NotOwner.
     """
     item = _present_item(writing, scope, item_id)
-    return set_values(writing, item, {"last_verified_at": writing.now}, Event.VERIFY, scope.actor)
+    values: dict[str, Any] = {"last_verified_at": writing.now}
+    if scope.is_the_users and (doubts := doubts_of_agents(item.ratings)):
+        values["ratings"] = tuple(one for one in item.ratings if one not in doubts)
+    return set_values(writing, item, values, Event.VERIFY, scope.actor)
 
 
 def set_values(

@@ -141,9 +141,9 @@ def unrefuted(ratings: Iterable[Rating]) -> tuple[Rating, ...]:
     return tuple(one for one in ratings if one.is_agent or not one.is_against)
 
 
-def is_wrong(ratings: Iterable[Rating]) -> bool:
-    """Whether a user says that it was never true."""
-    return any(one.verdict is Verdict.WRONG and not one.is_agent for one in ratings)
+def doubts_of_agents(ratings: Iterable[Rating]) -> tuple[Rating, ...]:
+    """What agents say against it."""
+    return tuple(one for one in ratings if one.is_agent and one.is_against)
 
 
 def is_valued(ratings: Iterable[Rating]) -> bool:

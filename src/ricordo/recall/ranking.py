@@ -64,7 +64,7 @@ DATED_BOOST: Final = 0.10
 INSIGHT_PENALTY: Final = 0.20
 # By how much ratings shift the log-odds of a result, at most, however many they are.
 RATED_UP: Final = 0.6
-RATED_DOWN: Final = 2.0
+RATED_DOWN: Final = 1.2
 AGENT_RATING: Final = 0.5  # what an agent says, beside what the user does
 RATING_HALF_LIFE_DAYS: Final = 90.0
 
