@@ -289,8 +289,15 @@ def test_files_that_are_not_there(memory: Memory, tmp_path: Path) -> None:
     ana = memory.user("ana")
     with pytest.raises(ImportFailed, match="cannot be read"):
         ana.import_file(tmp_path / "nothing.jsonl")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ImportFailed, match="no file in it that can be read"):
+        ana.import_file(empty)
+    for format_name in ("ricordo", "mem0", "markdown", "openwebui"):
+        with pytest.raises(ImportFailed, match="cannot be read"):
+            ana.import_file(empty, format=format_name)
     with pytest.raises(ImportFailed, match="cannot be read"):
-        ana.import_file(tmp_path)
+        memory.import_file(empty, format="ricordo")
     with pytest.raises(InvalidValue, match="format: 'word' is not one of: auto, ricordo"):
         ana.import_file(tmp_path / "x", format="word")
     with pytest.raises(UserNotFound):

@@ -142,7 +142,7 @@ def import_file(
     """
     if format_name not in FORMATS:
         raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
-    _check_readable(path)
+    _check_readable(path, format_name)
     if format_name == FORMAT_NAME or (format_name == AUTO and is_export(path)):
         if scope.project_id is not None:
             raise InvalidValue(
@@ -173,7 +173,7 @@ def import_store(
 ) -> ImportReport:
     """Import a file of any number of users, each under their own name; ``asked`` as for
     :func:`import_file`. Raises ImportFailed."""
-    _check_readable(path)
+    _check_readable(path, format_name)
     if format_name != FORMAT_NAME and not (format_name == AUTO and is_export(path)):
         return _import_users(database, open_file, path, format_name, progress, asked)
     with imported_draft(database, open_file, read_rows(path)) as drafts:
@@ -347,8 +347,8 @@ def _sum(format_name: str, reports: list[ImportReport]) -> ImportReport:
     )
 
 
-def _check_readable(path: Path) -> None:
-    if path.is_dir():
+def _check_readable(path: Path, format_name: str) -> None:
+    if path.is_dir() and format_name in (AUTO, _FOLDER):
         return
     try:
         size = path.stat().st_size
