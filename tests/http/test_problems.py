@@ -40,6 +40,7 @@ STATUS_OF_KIND = {
     "TooManyTransfers": 429,
     "StorageFull": 507,
     "EmbedderUnavailable": 503,
+    "IssuerUnavailable": 503,
     "ModelUnavailable": 503,
     "BudgetExhausted": 429,
 }
