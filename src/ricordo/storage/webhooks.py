@@ -201,7 +201,7 @@ def count_store_webhooks(connection: sa.Connection) -> None:
     counted = sa.select(sa.func.count()).select_from(webhooks)
     number = connection.execute(counted.where(webhooks.c.user_id == EVERYBODY, _ACTIVE)).scalar()
     noted = sa.update(store).where(store.c.name == STORE_WEBHOOKS).values(number=number)
-    if not connection.execute(noted).rowcount:
+    if not connection.execute(noted).rowcount and number:
         connection.execute(sa.insert(store).values(name=STORE_WEBHOOKS, number=number))
 
 
