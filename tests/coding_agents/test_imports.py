@@ -270,7 +270,6 @@ def test_the_settings_of_live_capture_say_whose_sessions_they_are(
         (("codex", "--all-users"), "takes neither --all-users nor --consented"),
         (("codex", "--global"), "--global takes none"),
         (("codex", "--since", "soon"), "since: expected"),
-        (("notes.md", "--dry-run"), "for coding agents only"),
         (("notes.md", "--since", "2026-01-01"), "for coding agents only"),
     ],
 )

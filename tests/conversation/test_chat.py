@@ -81,9 +81,10 @@ def test_without_a_model_it_shows_what_would_be_sent_and_remembers(
     assert "(tokens: budget 8000, system " in ran.out
     assert said(store) == [("user", "I love jazz music."), ("user", "What else is there?")]
     assert any("jazz" in item.content for item in store.user("ana").list())
-    again = chat("Do I love jazz music?", "/memories", options=("--mode", "recall"))
+    asked = ("--mode", "recall", "--thread", "another day")
+    again = chat("Do I love jazz music?", "/memories", options=asked)
     assert "<ricordo-memory>\n- " in again.out
-    assert again.out.endswith("1  User loves jazz music.\n")
+    assert again.out.endswith(f"said in {THREAD}, user: I love jazz music.\n")
 
 
 def test_it_talks_line_by_line_with_what_it_remembers(

@@ -230,6 +230,8 @@ def has_encoding(call: ast.Call, positional: bool) -> bool:
 NO_FILES = {  # methods that are called open as well
     ("ricordo/access/policy_file.py", "AccessPolicy"): "a policy without restrictions",
     ("ricordo/index/embedders.py", "self.secrets"): "what is sealed",
+    ("ricordo/jobs/webhooks.py", "self._box"): "what is sealed",
+    ("ricordo/user_memory/webhooks.py", "box"): "what is sealed",
     ("ricordo/transfer/foreign_files.py", "archive"): "bytes of a file in an archive",
 }
 

@@ -118,7 +118,7 @@ class Host:
             for name, value in os.environ.items()
             if name.startswith(("COV", "PYTHONPATH"))
         }
-        path = f"{tools()}:{os.environ['PATH']}"
+        path = f"{tools()}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         own = {name: self._translated(value) for name, value in said.items()}
         found = f"{own.get('PATH', '')}:{path}"
         at = {"PGHOST": str(self.database.folder), "PGPORT": str(self.database.port)}

@@ -155,6 +155,7 @@ SHOWN: Final = {
     "/ui/settings": [NAME],
     "/ui/settings/keys": [NAME, LONG_NAME],
     "/ui/settings/keys/{id}": [NAME],
+    "/ui/settings/programs": [],
     "/ui/who": [USER],
     "/ui/memories/{id}": [TEXTS["script"]],
     MISSING: [USER],

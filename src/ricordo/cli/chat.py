@@ -27,7 +27,7 @@ from ricordo.operations import recall as describe
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
-    from ricordo.model.context import Context, RecalledMemory
+    from ricordo.model.context import Context, RecalledMemory, RecalledTurn
     from ricordo.model.thread import Window
     from ricordo.providers.chat import ChatModel
     from ricordo.user_memory import UserMemory
@@ -289,7 +289,9 @@ class Screen:
 
     def _memories(self, _rest: str) -> None:
         last = self._talk.last
-        answer(self._as_json, () if last is None else last.memories, _memories_text)
+        shown = () if last is None else last.memories
+        quotes = () if last is None else last.quotes
+        answer(self._as_json, shown, lambda memories: _recalled_text(memories, quotes))
 
     def _prompt(self, _rest: str) -> None:
         last = self._talk.last
@@ -350,11 +352,12 @@ def _greeting(talk: ChatLoop, window: "Window") -> str:
     return f"Conversation {talk.thread}, {who}.{before} /help lists commands."
 
 
-def _memories_text(memories: "Sequence[RecalledMemory]") -> str:
+def _recalled_text(memories: "Sequence[RecalledMemory]", quotes: "Sequence[RecalledTurn]") -> str:
     lines = [
         f"{memory.id}  {attributed(memory.text, memory.owner_id, memory.type)}"
         for memory in memories
     ]
+    lines += [f"said in {quote.thread_id}, {quote.speaker}: {quote.text}" for quote in quotes]
     return "\n".join(lines) or "Nothing was recalled."
 
 
