@@ -55,14 +55,20 @@ def _with_command(section: str, body: Callable[[Figures], str]) -> Callable[[Fig
     def block(figures: Figures) -> str:
         found = figures.section(section)
         assert found is not None
-        return f"`{found['command'].replace(' --json', '')}`:\n\n{body(figures)}"
+        made = found.get("made", {})
+        on = made["date"].split(" ")[0] if made else ""
+        on += f", {made['machine']['processor']}" if "machine" in made else ""
+        when = f" ({on})" if on else ""
+        return f"`{found['command'].replace(' --json', '')}`{when}:\n\n{body(figures)}"
 
     return block
 
 
 def _where(figures: Figures) -> str:
     """Where and when, in a sentence, before the first of the tables."""
-    machine, made = figures.machine, figures.made
+    recall = figures.section("recall")
+    anew = {} if recall is None else recall.get("made", {})
+    machine, made = anew.get("machine", figures.machine), {**figures.made, **anew}
     when = made["date"].split(" ")[0]
     look = "" if made["sizes"] == Sizes.FULL else "A quick look at little data. "
     return (

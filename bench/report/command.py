@@ -89,8 +89,8 @@ def run(given: argparse.Namespace) -> None:
 
 
 def updated(before: Figures, anew: Figures) -> Figures:
-    """What was published, with the sections that are measured anew and when they were."""
-    when = {"date": anew.made["date"], "commit": anew.made["commit"]}
+    """What was published, with the sections that are measured anew, when and where."""
+    when = {"date": anew.made["date"], "commit": anew.made["commit"], "machine": anew.machine}
     sections = {one["name"]: one for one in before.sections}
     sections |= {one["name"]: {**one, "made": when} for one in anew.sections}
     order = [one.name for one in SECTIONS]

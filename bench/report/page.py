@@ -94,4 +94,7 @@ def _chapter(figures: Figures, section: Measured) -> str:
 
 def _anew(section: Measured) -> str:
     made = section.get("made")
-    return "" if made is None else f" Measured anew: {made['date']}, commit {made['commit']}."
+    if made is None:
+        return ""
+    on = f" on {made['machine']['processor']}" if "machine" in made else ""
+    return f" Measured anew{on}: {made['date']}, commit {made['commit']}."

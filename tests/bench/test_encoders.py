@@ -56,8 +56,9 @@ def test_one_section_is_measured_anew() -> None:
     published = read(ROOT / "docs" / "report" / FILE)
     anew = {**published.sections[0], "seconds": 7.0}
     made = {**published.made, "date": "2027-01-01 10:00 UTC", "commit": "0123456789ab"}
-    found = updated(published, Figures(made, {}, (anew,)))
+    found = updated(published, Figures(made, {"processor": "Another"}, (anew,)))
     assert [one["name"] for one in found.sections] == [one["name"] for one in published.sections]
     assert found.made == published.made
-    assert "Measured anew: 2027-01-01 10:00 UTC, commit 0123456789ab." in page(found)
+    told = "Measured anew on Another: 2027-01-01 10:00 UTC, commit 0123456789ab."
+    assert told in page(found)
     assert found.sections[1:] == published.sections[1:]
