@@ -130,6 +130,7 @@ class AsyncUserMemory(_Face):
     link = _offloaded(UserMemory.link)
     unlink = _offloaded(UserMemory.unlink)
     links = _offloaded(UserMemory.links)
+    links_of = _offloaded(UserMemory.links_of)
     block_sender = _offloaded(UserMemory.block_sender)
     unblock_sender = _offloaded(UserMemory.unblock_sender)
     blocked_senders = _offloaded(UserMemory.blocked_senders)

@@ -27,16 +27,16 @@ ImportFailed ImportReport InvalidBackup InvalidCursor InvalidInput InvalidPolicy
 InvalidValue Item ItemFilter Job JobNotFound JobState JobStats KeyKind KeyNotFound Lane
 LanguageModelError Lineage Link LinkState Membership Memory MemoryHit MemoryNotFound MemoryType
 MirrorEntry MirrorReport MirrorStatus ModelRefused ModelUnavailable NewMemory NewTurn
-NotAuthenticated NotFound NotOwner NothingToUndo Observed Occupied OfferRefused OtherProject Page
-PairAction PairDecision Permission PermissionMissing Profile ProfileField ProfileUpdate Project
-Proposal ProposalKind ProposalNotFound ProposalState Proposed QueryAnswer Rating RecalledMemory
-RecalledTurn Related RelationEdge RelationGraph RestoreReport Returns RicordoError RoleNotConfined
-RoundReport Scope ScopeWidened SearchResults Settings Signals Source Status StorageBusy
-StorageClosed StorageCorrupt StorageError StorageFull StorageReadOnly StorageUnavailable
-StoreNotEmpty Summary SupersededStatement TargetRefused Theme ThemeNotFound Thread ThreadNotFound
-TokenSplit ToolResult Tools Turn TurnHit TurnPart Undoable UnknownField UserMemory UserNotFound
-Verdict Webhook WebhookDelivery WebhookNotFound WebhookSecret WebhookState Window __version__
-check_backup open open_async restore_backup verify_webhook
+NotAuthenticated NotFound NotOwner NothingToUndo Observed Occupied OfferRefused OtherProject
+Ownership Page PairAction PairDecision Permission PermissionMissing Profile ProfileField
+ProfileUpdate Project Proposal ProposalKind ProposalNotFound ProposalState Proposed QueryAnswer
+Rating RecalledMemory RecalledTurn Related RelationEdge RelationGraph RestoreReport Returns
+RicordoError RoleNotConfined RoundReport Scope ScopeWidened SearchResults Settings Signals Source
+Status StorageBusy StorageClosed StorageCorrupt StorageError StorageFull StorageReadOnly
+StorageUnavailable StoreNotEmpty Summary SupersededStatement TargetRefused Theme ThemeNotFound
+Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit TurnPart Undoable UnknownField
+UserMemory UserNotFound Verdict Webhook WebhookDelivery WebhookNotFound WebhookSecret WebhookState
+Window __version__ check_backup open open_async restore_backup verify_webhook
 """
 
 

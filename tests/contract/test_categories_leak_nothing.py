@@ -145,6 +145,7 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
             *(lambda theme=theme: scope.relation_graph(theme) for theme in THEMES),
         ],
         "links": [lambda item=item: scope.links(item) for item in by_id],
+        "links_of": [lambda: scope.links_of(by_id)],
         "feedback": [lambda item=item: scope.feedback([item], answer="green") for item in by_id],
     }
 

@@ -15,6 +15,7 @@ from ricordo import (
     MemoryNotFound,
     NotOwner,
     OfferRefused,
+    Ownership,
     PermissionMissing,
     ProposalKind,
     ProposalNotFound,
@@ -358,3 +359,60 @@ def share_all(owner: UserMemory, viewer: str, content: str) -> int:
     item_id = owner.add(content).id
     share(owner, item_id, viewer)
     return item_id
+
+
+@pytest.mark.requirement("sharing.ownership")
+def test_reads_keep_to_whose_memories_are_wanted(searching_store: Memory) -> None:
+    memory = searching_store
+    ana, ben = memory.user("ana"), memory.user("ben")
+    memory.create_group("payments", manager="ana")
+    found = {
+        Ownership.OWN: ana.add("Drinks green tea").id,
+        Ownership.SHARED: ana.add("The tea is in the left cupboard").id,
+        Ownership.RECEIVED: ben.add("Tea at four on Sundays").id,
+        Ownership.GROUP: memory.user("ana", group="payments").add("Tea money is in the jar").id,
+        Ownership.GLOBAL: memory.global_memories().add("Tea is free in the lobby").id,
+    }
+    share(ana, found[Ownership.SHARED], "ben")
+    ana.link(found[Ownership.OWN], "ben")  # only offered
+    share(ben, found[Ownership.RECEIVED], "ana")
+    of_others = ben.add("Keeps tea for himself").id
+    mine = {found[Ownership.OWN], found[Ownership.SHARED]}
+    for whose, item_id in found.items():
+        expected = mine if whose is Ownership.OWN else {item_id}
+        assert set(ids(ana, ownership=whose)) == expected, whose
+        for query in ("tea", "*"):
+            assert {hit.id for hit in ana.search(query, ownership=whose.value)} == expected, whose
+    both = ids(ana, ownership=["received", "global"])
+    assert both == sorted([found[Ownership.RECEIVED], found[Ownership.GLOBAL]])
+    assert ids(ana, ownership="received", theme="work") == []
+    assert ids(ben, ownership="own") == sorted([found[Ownership.RECEIVED], of_others])
+    assert ids(memory.user("ana", group="payments"), ownership="own") == [found[Ownership.GROUP]]
+    everybodys = {whose: [one.id for one in memory.list(ownership=whose)] for whose in Ownership}
+    assert set(everybodys[Ownership.OWN]) == {*mine, found[Ownership.RECEIVED], of_others}
+    shared = {found[Ownership.SHARED], found[Ownership.RECEIVED]}
+    assert set(everybodys[Ownership.SHARED]) == set(everybodys[Ownership.RECEIVED]) == shared
+    assert everybodys[Ownership.GROUP] == [found[Ownership.GROUP]]
+    assert everybodys[Ownership.GLOBAL] == [found[Ownership.GLOBAL]]
+    with pytest.raises(InvalidValue, match="own, shared, received, group, global"):
+        ana.list(ownership="mine")
+
+
+@pytest.mark.requirement("sharing.ownership")
+def test_with_whom_several_memories_are_shared(memory: Memory) -> None:
+    ana, ben = memory.user("ana"), memory.user("ben")
+    alone, shared, offered = (ana.add(text).id for text in ("Likes tea", "Has a dog", "Sails"))
+    theirs = ben.add("Likes coffee").id
+    share(ben, theirs, "ana")
+    share(ana, shared, "cleo")
+    share(ana, shared, "ben")
+    ana.link(offered, "ben")
+    links = ana.links_of([offered, alone, shared, theirs, 999])
+    told = [(one.id, one.user_id, one.state.value) for one in links]
+    assert told == [
+        (offered, "ben", "offered"),
+        (shared, "ben", "accepted"),
+        (shared, "cleo", "accepted"),
+    ]
+    assert links == (*ana.links(offered), *ana.links(shared))
+    assert ben.links_of([shared]) == ()

@@ -16,6 +16,7 @@ OPEN_TO_CONFINED = frozenset(
         "lineage",
         "link",
         "links",
+        "links_of",
         "list",
         "merge",
         "narrow",

@@ -153,6 +153,10 @@ def test_reads_answer_what_the_library_answers(cli: Cli, store: Memory, ana: Use
         ("changes",): ana.changes(),
         ("changes", "--since", "2", "--limit", "1"): ana.changes(2, limit=1),
         ("links", "1"): ana.links(1),
+        ("links-of", "1", "2"): ana.links_of([1, 2]),
+        ("list", "--ownership", "shared", "--ownership", "global"): ana.list(
+            ownership=["shared", "global"]
+        ),
         ("users", "--limit", "1", "--after", "ana"): store.users(limit=1, after="ana"),
         ("jobs", "list", "--state", "dead", "--limit", "5"): store.jobs(state="dead", limit=5),
     }

@@ -5,6 +5,7 @@ offered again. History records CONSENT for offers, rejections and withdrawals, a
 viewer begins to see the memory.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -86,11 +87,12 @@ def link(
         raise IllegalTransition(
             f"memory {item.id} is {item.status}: only an active memory can be shared"
         )
-    accepted = linked_since(writing.connection, item.user_id, item.id)
-    if viewer in accepted:
-        return _accepted(item.id, viewer, accepted)
+    accepted = linked_since(writing.connection, item.user_id, [item.id])
+    since = accepted.get((item.id, viewer))
+    if since is not None:
+        return _accepted(item.id, viewer, since)
     writing.concern(viewer)
-    waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
+    waiting = open_offers_of(writing.connection, item.user_id, [item.id], writing.now)
     present = next((offer for offer in waiting if offer.user_id == viewer), None)
     if present is not None and not approved:
         return _offered(present)
@@ -116,7 +118,7 @@ def link(
     add_link(writing.connection, viewer, item.user_id, item.id, writing.now)
     writing.record(Event.LINK, item.id, actor=scope.actor, other_user=viewer)
     writing.record(Event.LINK, item.id, actor=OWNER_ACTED, other_user=item.user_id, user_id=viewer)
-    return _accepted(item.id, viewer, {viewer: writing.now})
+    return _accepted(item.id, viewer, writing.now)
 
 
 def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_waiting: bool) -> None:
@@ -160,7 +162,7 @@ def unlink(writing: WriteTransaction, scope: Scope, item_id: int, viewer: str | 
     item = own_item(writing, scope, item_id)
     if viewer is None:
         raise InvalidValue("with_user", "say which user to unlink the memory from")
-    waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
+    waiting = open_offers_of(writing.connection, item.user_id, [item.id], writing.now)
     if remove_link(writing.connection, viewer, item.id):
         drop_offer(writing.connection, viewer, item.id)
         writing.record(Event.UNLINK, item.id, actor=scope.actor, other_user=viewer)
@@ -174,20 +176,23 @@ def unlink(writing: WriteTransaction, scope: Scope, item_id: int, viewer: str | 
         raise MemoryNotFound(f"{item.id} linked to {viewer!r}")
 
 
-def links(reading: ReadTransaction, item: Item) -> tuple[Link, ...]:
-    accepted = linked_since(reading.connection, item.user_id, item.id)
-    waiting = open_offers_of(reading.connection, item.user_id, item.id, reading.now)
-    shared = [_accepted(item.id, viewer, accepted) for viewer in accepted]
-    offered = [_offered(offer) for offer in waiting]
-    return tuple(sorted([*shared, *offered], key=lambda one: one.user_id))
+def links(reading: ReadTransaction, items: Sequence[Item]) -> tuple[Link, ...]:
+    """Those of some memories of one owner, memory by memory."""
+    if not items:
+        return ()
+    owner, ids = items[0].user_id, [item.id for item in items]
+    accepted = linked_since(reading.connection, owner, ids)
+    shared = [_accepted(*one, since) for one, since in accepted.items()]
+    offered = map(_offered, open_offers_of(reading.connection, owner, ids, reading.now))
+    return tuple(sorted([*shared, *offered], key=lambda one: (ids.index(one.id), one.user_id)))
 
 
-def _accepted(item_id: int, viewer: str, accepted: dict[str, datetime]) -> Link:
+def _accepted(item_id: int, viewer: str, since: datetime) -> Link:
     return Link(
         id=item_id,
         user_id=viewer,
         state=LinkState.ACCEPTED,
-        since=accepted[viewer],
+        since=since,
         expires_at=None,
     )
 

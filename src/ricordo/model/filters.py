@@ -24,7 +24,7 @@ from ricordo.model.fields import (
     by_alias,
     described_fields,
 )
-from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.model.vocabulary import MemoryType, Ownership, Source, Status
 
 _PLURAL: Final = {"status": "statuses", "type": "types", "source": "sources"}
 _ANY_STATUS: Final = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
@@ -85,6 +85,15 @@ class Filters(TypedDict, total=False):
         str | None,
         Reference(about="Is about this project.", metavar="PROJECT", completes="project"),
     ]
+    ownership: Annotated[
+        Words,
+        Several(
+            Choice(Ownership),
+            about="Any of these: own; shared, of the own with other users; received from another"
+            " user; a group's; global.",
+            metavar="WHOSE",
+        ),
+    ]
     pinned: Annotated[bool | None, Flag(about="Only pinned ones, or only others.")]
     importance_min: Annotated[int | None, Integer(1, 5, about="At least this important: 1 to 5.")]
     importance_max: Annotated[int | None, Integer(1, 5, about="At most this important: 1 to 5.")]
@@ -130,6 +139,7 @@ class ItemFilter:
     actor_id: str | None = None
     role: str | None = None
     project_id: str | None = None
+    ownership: tuple[Ownership, ...] | None = None
     pinned: bool | None = None
     importance_min: int | None = None
     importance_max: int | None = None

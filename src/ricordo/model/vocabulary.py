@@ -257,6 +257,17 @@ class Action(StrEnum):
     DEFER = "defer"
 
 
+class Ownership(StrEnum):
+    """Whose a memory is, to who reads it: their own, one of those that they share with other users,
+    one that another user shares with them, a group's, a global one."""
+
+    OWN = "own"
+    SHARED = "shared"
+    RECEIVED = "received"
+    GROUP = "group"
+    GLOBAL = "global"
+
+
 class EventStatus(StrEnum):
     """How a step of background work ended."""
 

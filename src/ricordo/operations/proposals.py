@@ -11,7 +11,7 @@ from ricordo.model.proposal import BlockedSender, Link, Proposal
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import GroupRole, ProposalState
 from ricordo.operations.operation import Catalogue
-from ricordo.operations.parameters import MemoryId, PageCursor, PageLimit, Reason
+from ricordo.operations.parameters import Ids, MemoryId, PageCursor, PageLimit, Reason
 
 consent = Catalogue("Consent and profile")
 sharing = Catalogue("Sharing")
@@ -78,6 +78,18 @@ def links(id: MemoryId) -> tuple[Link, ...]:
 
     Raises:
         MemoryNotFound, NotOwner.
+    """
+
+
+@sharing("POST /v1/memories/links list_links", within_categories=True)
+def links_of(ids: Ids) -> tuple[Link, ...]:
+    """The users whom some memories of this user are shared with or only offered to, in the order of
+    the ids.
+
+    What does not exist, has expired or is another user's is left out.
+
+    Raises:
+        InvalidValue: something that is no id, or too many.
     """
 
 

@@ -1,5 +1,6 @@
 """Rows of shared memories: links, offers and blocked senders."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -67,12 +68,14 @@ def links_between(connection: sa.Connection, viewer: str, owner_id: str) -> list
     return list(connection.execute(wanted.order_by(links.c.item_id)).scalars())
 
 
-def linked_since(connection: sa.Connection, owner_id: str, item_id: int) -> dict[str, datetime]:
-    """The users a memory is linked to, and since when."""
-    wanted = sa.select(links.c.user_id, links.c.created_at).where(
-        links.c.owner_id == owner_id, links.c.item_id == item_id
+def linked_since(
+    connection: sa.Connection, owner_id: str, item_ids: Sequence[int]
+) -> dict[tuple[int, str], datetime]:
+    """The users that memories are linked to, and since when."""
+    wanted = sa.select(links.c.item_id, links.c.user_id, links.c.created_at).where(
+        links.c.owner_id == owner_id, links.c.item_id.in_(item_ids)
     )
-    return {row.user_id: row.created_at for row in connection.execute(wanted)}
+    return {(row.item_id, row.user_id): row.created_at for row in connection.execute(wanted)}
 
 
 def put_offer(writing: WriteTransaction, offer: Offer) -> None:
@@ -111,11 +114,11 @@ def offers_to(
 
 
 def open_offers_of(
-    connection: sa.Connection, owner_id: str, item_id: int, now: datetime
+    connection: sa.Connection, owner_id: str, item_ids: Sequence[int], now: datetime
 ) -> list[Offer]:
     wanted = sa.select(link_offers).where(
         link_offers.c.owner_id == owner_id,
-        link_offers.c.item_id == item_id,
+        link_offers.c.item_id.in_(item_ids),
         _in_state(ProposalState.OPEN, now),
     )
     return _offers(connection, wanted.order_by(link_offers.c.user_id))

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from ricordo.frozen import dataclass, replace
 from ricordo.model.filters import ItemFilter
 from ricordo.model.group import is_person
-from ricordo.model.vocabulary import GLOBAL_OWNER, Status
+from ricordo.model.vocabulary import GLOBAL_OWNER, Ownership, Status
 from ricordo.storage.sql import (
     Condition,
     Moment,
@@ -55,7 +55,7 @@ _look_up: Final = PreparedStatement(
 _ESCAPE: Final = "/"
 MOST_SHAPES: Final = 256
 """Filters that differ in more than their values, and are prepared."""
-_SHAPING: Final = ("statuses", "types", "sources", "pinned")
+_SHAPING: Final = ("statuses", "types", "sources", "pinned", "ownership")
 """What has few values, which are part of a statement."""
 _VALUES: Final = [one.name for one in fields(ItemFilter) if one.name not in _SHAPING]
 
@@ -72,6 +72,11 @@ _sees_any: Final = PreparedStatement(
             else_=0,
         )
     )
+)
+
+_of_people: Final = items.c.user_id.not_like(f"{GLOBAL_OWNER}%")
+_is_linked: Final = sa.exists().where(
+    links.c.owner_id == items.c.user_id, links.c.item_id == items.c.id
 )
 
 
@@ -110,6 +115,22 @@ class Audience:
 
     def owned(self) -> Condition:
         return sa.true() if self.viewer is None else items.c.user_id == self.viewer
+
+    def owned_as(self, ownership: Ownership) -> Condition:
+        """What of that is this to the viewer; to an administrator, whose it is at all."""
+        if ownership is Ownership.OWN:
+            return self.owned() if self.viewer is not None else _of_people
+        if ownership is Ownership.SHARED:
+            return sa.and_(self.owned(), _is_linked)
+        if ownership is Ownership.GLOBAL:
+            return items.c.user_id == GLOBAL_OWNER
+        if ownership is Ownership.GROUP:
+            if self.viewer is None:
+                return sa.and_(~_of_people, items.c.user_id != GLOBAL_OWNER)
+            return _one_of(items.c.user_id, self.spaces)
+        if self.viewer is None:
+            return _is_linked
+        return sa.and_(items.c.user_id != self.viewer, _of_people)
 
     def condition(self) -> Condition:
         if self.themes is None:
@@ -167,7 +188,7 @@ def prepared(
         elif value is not None:
             values[name] = _containing(value) if name == "contains" else value
             shape.append((name, None))
-    few = (wanted.effective_statuses, wanted.types, wanted.sources, wanted.pinned)
+    few = (wanted.effective_statuses, wanted.types, wanted.sources, wanted.pinned, wanted.ownership)
     sees = (audience.has_links, audience.sees_global, len(audience.spaces))
     return _shaped(sees, few, tuple(shape)), values
 
@@ -224,6 +245,8 @@ def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
     ):
         if several is not None:
             yield _one_of(column, several)
+    if wanted.ownership is not None:
+        yield sa.or_(*map(audience.owned_as, wanted.ownership))
     if wanted.pinned is not None:
         yield items.c.pinned.is_(wanted.pinned)
     if wanted.contains is not None:

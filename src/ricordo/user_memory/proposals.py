@@ -1,7 +1,7 @@
 """Consent: proposals, memories that users share, and the profile."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ricordo import limits
@@ -143,7 +143,13 @@ class ProposalOperations(UserOperations):
                 raise NotOwner(
                     f"memory {item.id} is shared with you; only its owner sees with whom"
                 )
-            return sharing.links(view, item)
+            return sharing.links(view, [item])
+
+    @implements(describe.links_of)
+    def links_of(self, ids: Sequence[int]) -> tuple[Link, ...]:
+        with self.database.read(self.scope.user_id) as view:
+            found = lookup.read_items(view, self._audience(view), ids)
+            return sharing.links(view, [one for one in found if one.user_id == self.scope.user_id])
 
     @implements(describe.block_sender)
     @retried

@@ -42,6 +42,7 @@ export const OPERATIONS = {
   lineage: { method: "GET", path: "/v1/memories/{id}/lineage", positions: ["id"] },
   link: { method: "PUT", path: "/v1/memories/{id}/links/{with_user}", positions: ["id", "with_user"], once: true },
   links: { method: "GET", path: "/v1/memories/{id}/links", positions: ["id"] },
+  linksOf: { method: "POST", path: "/v1/memories/links", positions: ["ids"], once: true },
   list: { method: "GET", path: "/v1/memories", positions: [], paged: true },
   listTools: { method: "GET", path: "/v1/tools", positions: [] },
   loadCheckpoint: { method: "GET", path: "/v1/checkpoints/{thread}", positions: ["thread"], tagged: true },
@@ -369,6 +370,14 @@ export interface UserOperations {
    * The users whom a memory of this user is shared with or only offered to, by name.
    */
   links(id: Given<"memory_links">["id"]): Promise<Answer<"memory_links">>;
+
+  /**
+   * The users whom some memories of this user are shared with or only offered to, in the order of
+   * the ids.
+   *
+   * What does not exist, has expired or is another user's is left out.
+   */
+  linksOf(ids: Given<"list_links">["ids"]): Promise<Answer<"list_links">>;
 
   /**
    * A page of memories, newest first unless sorted otherwise.

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 c0e8cc81ec82f8ea52b7e43d3a0c1bfa059ce44a20c52bc957a61792c94096f9
+// OpenAPI document: sha256 0a787427304f694ab57403defa7b5e5d4232d02526449baed2650b0ca5ffb1e2
 
 export interface paths {
     "/v1/threads": {
@@ -924,6 +924,22 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["list_links"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3557,6 +3573,8 @@ export interface operations {
                 role?: string | null;
                 /** @description Is about this project. */
                 project_id?: string | null;
+                /** @description Any of these: own; shared, of the own with other users; received from another user; a group's; global. */
+                ownership?: ("own" | "shared" | "received" | "group" | "global")[];
                 /** @description Only pinned ones, or only others. */
                 pinned?: boolean | null;
                 /** @description At least this important: 1 to 5. */
@@ -3882,6 +3900,8 @@ export interface operations {
                 role?: string | null;
                 /** @description Is about this project. */
                 project_id?: string | null;
+                /** @description Any of these: own; shared, of the own with other users; received from another user; a group's; global. */
+                ownership?: ("own" | "shared" | "received" | "group" | "global")[];
                 /** @description Only pinned ones, or only others. */
                 pinned?: boolean | null;
                 /** @description At least this important: 1 to 5. */
@@ -3973,6 +3993,8 @@ export interface operations {
                     role?: string | null;
                     /** @description Is about this project. */
                     project_id?: string | null;
+                    /** @description Any of these: own; shared, of the own with other users; received from another user; a group's; global. */
+                    ownership?: ("own" | "shared" | "received" | "group" | "global")[] | ("own" | "shared" | "received" | "group" | "global") | null;
                     /** @description Only pinned ones, or only others. */
                     pinned?: boolean | null;
                     /** @description At least this important: 1 to 5. */
@@ -4898,6 +4920,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Proposal"];
+                };
+            };
+        };
+    };
+    list_links: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The memories.
+                     * @example [
+                     *       7,
+                     *       9
+                     *     ]
+                     */
+                    ids: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"][];
                 };
             };
         };
