@@ -263,6 +263,35 @@ def test_every_write_is_one_revision(memory: Memory, clock: ManualClock) -> None
         memory.user("ben").history(one)
 
 
+@pytest.mark.requirement("items.history")
+def test_the_feed_is_read_from_either_end_and_by_kind_and_project(ana: UserMemory) -> None:
+    shop = ana.add("Tests run with make test", project_id="acme/shop").id
+    tea = ana.add("Likes tea", project_id="acme/pool").id
+    ana.pin(shop)
+    ana.pin(tea)
+    ana.archive(shop)
+
+    def revisions(**given: object) -> list[int]:
+        return [change.revision for change in ana.changes(**given)]
+
+    newest = ana.changes(order="desc", limit=2)
+    assert ([change.revision for change in newest], newest.more) == ([5, 4], True)
+    assert revisions(order="desc", before=4) == [3, 2, 1]
+    assert revisions(before=1) == []
+    assert revisions(since=1, before=4) == [2, 3]
+    assert revisions(event="PIN") == [3, 4]
+    assert revisions(event=["ADD", "ARCHIVE"], order="desc") == [5, 2, 1]
+    assert revisions(project_id="acme/shop") == [1, 3, 5]
+    assert revisions(project_id="acme/shop", event="PIN", order="desc") == [3]
+    assert revisions(project_id="acme/none") == []
+    narrow = ana.narrow(project="acme/shop")
+    assert [change.revision for change in narrow.changes(order="desc")] == [5, 3, 1]
+    assert not narrow.changes(project_id="acme/pool")
+    for wrong in ({"event": "SOLD"}, {"order": "up"}, {"before": 0}):
+        with pytest.raises(InvalidValue):
+            ana.changes(**wrong)
+
+
 @pytest.mark.requirement("items.no-edit")
 def test_there_is_no_edit_and_no_hard_delete() -> None:
     public = {name for name in dir(UserMemory) if not name.startswith("_")}

@@ -60,7 +60,7 @@ def test_everything_of_a_memory_is_there(ana: UserMemory, visit: Visit) -> None:
     for part in (
         *("Type procedure", "Status active", "Key bread", "Importance 5 of 5", "Pinned yes"),
         *("Confidence 61 of 100", "Agent kitchen", "Who said it ben", "as the oven said"),
-        *("From the result of a tool.", "Expires 4 Mar 2026, 05:06 UTC", "History Added by ben"),
+        *("From the result of a tool.", "Expires 4 Mar 2026, 05:06 UTC", "History Learned by ben"),
         *("Valid until no known end", "Vector embedded words · words-64 · 64 dimensions"),
     ):
         assert part in said, part
@@ -110,7 +110,7 @@ def test_history_is_told_newest_first_with_what_was_replaced(
     told = re.findall(
         r"<strong>([^<]+)</strong> <span class=\"quiet\">by", visit.get(at(item)).text
     )
-    events = "Archived, Verified, Pinned, No longer pinned, Changed, Changed, Added"
+    events = "Archived, Verified, Pinned, No longer pinned, Replaced, Replaced, Learned"
     assert told == events.split(", ")
     assert "said at <dinner>" in said
     assert "done with" in said

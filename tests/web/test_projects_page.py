@@ -2,6 +2,7 @@
 
 import pytest
 
+from ricordo import limits
 from ricordo.memory import Memory
 from ricordo.testing import ManualClock
 from tests.support.service import Service
@@ -55,14 +56,19 @@ def test_days_before_follow_on_further_pages(site: Service) -> None:
     ana = site.memory.user("ana")
     shop = ana.narrow(project=SHOP)
     shop.add("The first thing")
-    ana.add_many([f"About ana, number {number}" for number in range(250)])
+    ana.add_many([f"About ana, number {number}" for number in range(limits.PAGE_ROWS)])
+    shop.add_many([f"About the shop, number {number}" for number in range(limits.PAGE_ROWS - 1)])
     shop.add("The last thing")
     visit = Visit(site).choose("ana")
     path = f"/ui/projects/project?id={SHOP}"
-    assert "The first thing" not in visit.text(path)
-    older = visit.partial(f"{path}&before=52").text
-    assert "The first thing" in older and "The last thing" not in older
-    assert "To the newest" in visit.text(f"{path}&before=52")
+    newest = visit.get(path).text
+    assert "The last thing" in newest
+    assert "About ana" not in newest and "The first thing" not in newest
+    before = limits.PAGE_ROWS + 2
+    assert f"before={before}" in newest
+    older = visit.partial(f"{path}&before={before}").text
+    assert "The first thing" in older and "About" not in older
+    assert "To the newest" in visit.text(f"{path}&before={before}")
 
 
 def test_memories_can_be_filtered_by_project(filled: Service) -> None:

@@ -249,7 +249,9 @@ def changes_table(found: "Changes") -> Shown:
     if not found.changes:
         return f"Nothing changed. {position}"
     last = found.changes[-1].revision
-    note = f"{position} More: add --since {last}" if found.more else position
+    is_newest_first = found.changes[0].revision > last or found.revision == last
+    further = f"--before {last}" if is_newest_first else f"--since {last}"
+    note = f"{position} More: add {further}" if found.more else position
     return table(_CHANGE, note=note)(found.changes)
 
 

@@ -5,13 +5,23 @@ from typing import Annotated, Any, Unpack
 
 from ricordo import limits
 from ricordo.model.draft import Content, DraftFields, NewMemory, draft_schema
-from ricordo.model.fields import Choice, Flag, Integer, Listed, Parsed, Text, Theme
+from ricordo.model.fields import (
+    Choice,
+    Flag,
+    Integer,
+    Listed,
+    Parsed,
+    Reference,
+    Several,
+    Text,
+    Theme,
+)
 from ricordo.model.filters import Filters, Order, SortColumn
 from ricordo.model.item import Added, Change, Changes, Item, Lineage, Project
 from ricordo.model.item import Theme as ThemeRecord
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
-from ricordo.model.vocabulary import ContextPolicy, GroupRole, Verdict
+from ricordo.model.vocabulary import ContextPolicy, Event, GroupRole, Verdict
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (
     BeforeTime,
@@ -416,9 +426,32 @@ def changes(
         Integer(0, limits.MAX_ID, about="The last revision that you know of.", metavar="REVISION"),
     ] = 0,
     *,
+    before: Annotated[
+        int | None,
+        Integer(1, limits.MAX_ID, about="Only before this revision.", metavar="REVISION"),
+    ] = None,
+    event: Annotated[
+        Iterable[Event | str] | Event | str | None,
+        Several(Choice(Event), about="Any of these kinds; default: all.", metavar="EVENT"),
+    ] = None,
+    project_id: Annotated[
+        str | None,
+        Reference(
+            about="Only of memories of this project that are still kept.",
+            metavar="PROJECT",
+            completes="project",
+        ),
+    ] = None,
+    order: InOrder = Order.ASCENDING,
     limit: ChangeLimit = limits.DEFAULT_CHANGES,
 ) -> Changes:
-    """What happened after a revision, oldest first."""
+    """What happened after a revision, oldest first unless asked for in the other order.
+
+    To go on, give the last revision that was read as ``since``; from the newest on, as ``before``.
+
+    Raises:
+        InvalidValue: a value is not allowed.
+    """
 
 
 @feed(

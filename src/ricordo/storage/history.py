@@ -58,19 +58,25 @@ def changes_since(
     *,
     events: Collection[Event] = (),
     up_to: int | None = None,
+    about: str | None = None,
+    newest_first: bool = False,
 ) -> Changes:
     """Changes after a revision, oldest first; with a ``project``, without those of other ones, and
-    without texts that may quote them. ``events`` are those that are wanted, by default all."""
+    without texts that may quote them. ``events`` are those that are wanted, by default all;
+    ``about`` is a project that alone is wanted."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(history.c.user_id == user_id, history.c.revision > since)
-        .order_by(history.c.revision)
+        .order_by(history.c.revision.desc() if newest_first else history.c.revision)
         .limit(limit + 1)
     )
     if events:
         wanted = wanted.where(history.c.event.in_([event.value for event in events]))
     if up_to is not None:
         wanted = wanted.where(history.c.revision <= up_to)
+    if about is not None:
+        of_it = (_is_of(table, history.c.item_id, about) for table in (items, proposals))
+        wanted = wanted.where(sa.or_(*of_it))
     show = _change
     if project is not None:
         named = (history.c.item_id, history.c.old_ref, history.c.new_ref)
@@ -229,8 +235,18 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
 
 
 def _is_elsewhere(table: sa.Table, number: sa.Column[Any], project: str) -> sa.ColumnElement[bool]:
+    return _exists(table, number, table.c.project_id != project)
+
+
+def _is_of(table: sa.Table, number: sa.Column[Any], project: str) -> sa.ColumnElement[bool]:
+    return _exists(table, number, table.c.project_id == project)
+
+
+def _exists(
+    table: sa.Table, number: sa.Column[Any], where: sa.ColumnElement[bool]
+) -> sa.ColumnElement[bool]:
     found: sa.Select[Any] = sa.select(sa.literal_column("1")).where(
-        table.c.user_id == history.c.user_id, table.c.id == number, table.c.project_id != project
+        table.c.user_id == history.c.user_id, table.c.id == number, where
     )
     return found.exists()
 

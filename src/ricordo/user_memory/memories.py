@@ -179,10 +179,27 @@ class MemoryOperations(UserOperations):
         return tuple(one for one in found if scope.sees_project(one.project_id))
 
     @implements(describe.changes)
-    def changes(self, since: int, limit: int) -> Changes:
+    def changes(
+        self,
+        since: int,
+        before: int | None,
+        event: Sequence[Event] | None,
+        project_id: str | None,
+        order: Order,
+        limit: int,
+    ) -> Changes:
         with self.database.read(self.scope.user_id) as view:
-            scope = self.scope
-            return changes_since(view.connection, scope.user_id, since, limit, scope.project_id)
+            return changes_since(
+                view.connection,
+                self.scope.user_id,
+                since,
+                limit,
+                self.scope.project_id,
+                events=event or (),
+                up_to=None if before is None else before - 1,
+                about=project_id,
+                newest_first=order is Order.DESCENDING,
+            )
 
     @implements(describe.revision)
     def revision(self) -> int:

@@ -21,7 +21,6 @@ from ricordo.web.wording import HistoryStep, steps
 
 PATH: Final = "/ui/projects"
 _PROJECT: Final = f"{PATH}/project"
-_REVISIONS_AT_ONCE: Final = 200
 _THREADS: Final = 50
 _SHOWN_OF_A_KIND: Final = 10
 _FILES: Final = 40
@@ -35,7 +34,7 @@ _LABELS: Final = {
     WorkKind.OPEN: "Open ends",
 }
 
-Revision = Annotated[int, Query(ge=0, le=limits.MAX_ID)]
+Revision = Annotated[int, Query(ge=1, le=limits.MAX_ID)]
 
 router = page_router()
 
@@ -94,23 +93,18 @@ class File:
 
 
 def _timeline(memory: UserMemory, project: str, before: int | None) -> tuple[list[Day], str | None]:
-    """The days of some revisions, the newest first, and where those before them are. The latest
+    """The days of some changes, the newest first, and where those before them are. The latest
     conversations are among the newest."""
-    end = memory.revision() + 1 if before is None else before
-    since = max(0, end - 1 - _REVISIONS_AT_ONCE)
-    size = end - 1 - since
-    found = memory.changes(since, limit=size).changes if size > 0 else ()
-    changed = [one for one in found if one.revision < end]
-    about = [
-        one for one in steps(memory, changed[::-1]) if one.item and one.item.project_id == project
-    ]
+    found = memory.changes(before=before, project_id=project, order="desc", limit=limits.PAGE_ROWS)
+    about = steps(memory, found.changes)
     spoken = () if before is not None else memory.threads(project_id=project, limit=_THREADS)
     days: dict[date, tuple[list[Thread], list[HistoryStep]]] = defaultdict(lambda: ([], []))
     for thread in spoken:
         days[_day(thread.updated_at)][0].append(thread)
     for step in about:
         days[_day(step.change.at)][1].append(step)
-    older = address(_PROJECT, id=project, before=since + 1) if since else None
+    last = found.changes[-1].revision if found.more else None
+    older = address(_PROJECT, id=project, before=last) if last else None
     return [Day(day, *days[day]) for day in sorted(days, reverse=True)], older
 
 

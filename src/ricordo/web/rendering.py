@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final
@@ -120,6 +120,7 @@ def environment() -> Environment:
     )
     templates.filters.update(
         when=when,
+        day=_day,
         count=_count,
         share="{:.0%}".format,
         plural=_plural,
@@ -158,6 +159,11 @@ def when(moment: datetime) -> Markup:
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
         f"{moment.day} {moment:%b %Y, %H:%M} UTC",
     )
+
+
+def _day(day: date) -> str:
+    """A day (UTC); the script names the reader's own ones."""
+    return f"{day.day} {day:%b %Y}"
 
 
 def listed(tag: str) -> str:

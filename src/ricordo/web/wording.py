@@ -1,6 +1,7 @@
 """What happened to memories, in plain words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from ricordo.frozen import dataclass
@@ -8,6 +9,7 @@ from ricordo.model.checks import parse_moment
 from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import Event, Source
 from ricordo.user_memory import UserMemory
+from ricordo.web.former_texts import NOT_KEPT, Moment, Text, texts_at
 from ricordo.web.rendering import isolated
 
 SOURCES: Final[Mapping[Source, str]] = {
@@ -58,6 +60,7 @@ _CONSENT: Final = {
     "withdrawn": "No longer offered",
 }
 _MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class HistoryLine(NamedTuple):
@@ -68,12 +71,12 @@ class HistoryLine(NamedTuple):
 
 
 _WORDS: Final[Mapping[Event, HistoryLine]] = {
-    Event.ADD: HistoryLine("Added", "add"),
+    Event.ADD: HistoryLine("Learned", "add"),
     Event.UPDATE: HistoryLine("Changed", "update"),
     Event.ARCHIVE: HistoryLine("Archived", "archive"),
     Event.DELETE: HistoryLine("Forgotten", "forget"),
     Event.RESTORE: HistoryLine("Restored", "back"),
-    Event.SUPERSEDE: HistoryLine("Superseded", "replace"),
+    Event.SUPERSEDE: HistoryLine("Replaced", "replace"),
     Event.MERGE: HistoryLine("Merged", "merge"),
     Event.LINK: HistoryLine("Shared", "link"),
     Event.UNLINK: HistoryLine("No longer shared", "unlink"),
@@ -118,6 +121,10 @@ def described(change: Change) -> HistoryLine:
             words = f"The offer between {other} and you was rejected"
         else:
             words = f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
+    elif change.event is Event.UPDATE and _has_new_text(change):
+        words, sign = _WORDS[Event.SUPERSEDE]
+    elif change.event is Event.SUPERSEDE and change.new_ref is None and change.other_user is None:
+        words = "No longer current"
     elif change.event is Event.RATE:
         words = _RATED.get(str(change.meta.get("verdict")), words)
     elif change.event is Event.PIN and change.meta.get("pinned") is False:
@@ -128,6 +135,11 @@ def described(change: Change) -> HistoryLine:
         words += f" {'by' if by_owner else 'with'} {isolated(change.other_user)}"
         words += ", accepted" if has_accepted else ""
     return HistoryLine(words, sign)
+
+
+def _has_new_text(change: Change) -> bool:
+    """Whether an update replaced the text; the former one is a memory of its own then."""
+    return change.old_ref is not None or "content" in (change.before or {})
 
 
 class Difference(NamedTuple):
@@ -179,16 +191,20 @@ class Mention:
     role: str
     id: int
     item: Item | None
+    text: Text
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """One change as it is shown. ``item`` is its memory, if it still exists."""
+    """One change as it is shown. ``item`` is its memory, if it still exists, ``text`` what that
+    said then, and ``was`` what it said before an update."""
 
     change: Change
     line: HistoryLine
     by: str
     item: Item | None
+    text: Text
+    was: Text | None
     mentions: tuple[Mention, ...]
     differences: Sequence[Difference] = ()
 
@@ -199,11 +215,19 @@ class HistoryStep:
         is_own = "consent" in meta and "proposal" not in meta and self.change.other_user is None
         return self.change.event is Event.CONSENT and is_own
 
+    @property
+    def changed(self) -> list[str]:
+        """What else than the text an update changed."""
+        before = self.change.before or {}
+        if self.change.event is not Event.UPDATE or "content" in before:
+            return []
+        return [label.lower() for name, label in NAMED_FIELDS.items() if name in before]
+
 
 def steps(
     memory: UserMemory, changes: Iterable[Change], present: Mapping[str, Any] | None = None
 ) -> list[HistoryStep]:
-    """Changes with the memories that they refer to.
+    """Changes with the memories that they refer to, as those were then.
 
     With ``present``, the current values of one memory, and its changes, oldest first, each update
     also lists what it replaced.
@@ -211,6 +235,8 @@ def steps(
     listed = tuple(changes)
     ids = {named for change in listed for named in _referenced(change)}
     known = {item.id: item for item in memory.get_many(ids, include_deleted=True)}
+    moments = {moment for change in listed for moment in _moments(change)}
+    texts = texts_at(memory, moments, known)
     replaced = [()] * len(listed) if present is None else differences(listed, present)
     return [
         HistoryStep(
@@ -218,11 +244,24 @@ def steps(
             described(change),
             _ACTORS.get(change.actor, change.actor),
             known.get(change.item_id),
-            _mentions(change, known),
-            changed,
+            texts[_then(change, change.item_id)],
+            texts[_just_before(change)] if _replaces_text(change) else None,
+            _mentions(change, known, texts),
+            [_as_kept(one, change, texts) for one in changed],
         )
         for change, changed in zip(listed, replaced, strict=True)
     ]
+
+
+def _as_kept(one: Difference, change: Change, texts: Mapping[Moment, Text]) -> Difference:
+    """Without a text that was forgotten since on its own."""
+    if one.field != "content":
+        return one
+    old, new = texts[_just_before(change)], texts[_then(change, change.item_id)]
+    return one._replace(
+        old=None if old.instead == NOT_KEPT else one.old,
+        new=None if new.instead == NOT_KEPT else one.new,
+    )
 
 
 def _referenced(change: Change) -> tuple[int, ...]:
@@ -230,9 +269,32 @@ def _referenced(change: Change) -> tuple[int, ...]:
     return tuple(named for named in refs if named is not None)
 
 
-def _mentions(change: Change, known: Mapping[int, Item]) -> tuple[Mention, ...]:
+def _moments(change: Change) -> Iterator[Moment]:
+    yield from (_then(change, named) for named in _referenced(change))
+    if _replaces_text(change):
+        yield _just_before(change)
+
+
+def _replaces_text(change: Change) -> bool:
+    return change.event is Event.UPDATE and _has_new_text(change)
+
+
+def _then(change: Change, item_id: int) -> Moment:
+    return Moment(item_id, change.revision, change.at)
+
+
+def _just_before(change: Change) -> Moment:
+    """Before any change, so that the text is never taken for the present one."""
+    return Moment(change.item_id, change.revision - 1, _LONG_AGO)
+
+
+def _mentions(
+    change: Change, known: Mapping[int, Item], texts: Mapping[Moment, Text]
+) -> tuple[Mention, ...]:
     role = _NAMED_AS.get(change.event)
     if role is None:
         return ()
     others = (named for named in _referenced(change) if named != change.item_id)
-    return tuple(Mention(role, other, known.get(other)) for other in others)
+    return tuple(
+        Mention(role, other, known.get(other), texts[_then(change, other)]) for other in others
+    )

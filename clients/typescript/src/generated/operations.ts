@@ -165,7 +165,9 @@ export interface UserOperations {
   callTool(name: Given<"call_tool">["name"], more?: Omit<Given<"call_tool">, "name">): Promise<Answer<"call_tool">>;
 
   /**
-   * What happened after a revision, oldest first.
+   * What happened after a revision, oldest first unless asked for in the other order.
+   *
+   * To go on, give the last revision that was read as `since`; from the newest on, as `before`.
    */
   changes(since?: Given<"list_changes">["since"], more?: Omit<Given<"list_changes">, "since">): Promise<Answer<"list_changes">>;
 

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 0a787427304f694ab57403defa7b5e5d4232d02526449baed2650b0ca5ffb1e2
+// OpenAPI document: sha256 4b06f090896954d6045ae7fb2bd75c6f3473dd918f50a70b7b7b919b70579dbe
 
 export interface paths {
     "/v1/threads": {
@@ -4676,6 +4676,14 @@ export interface operations {
             query?: {
                 /** @description The last revision that you know of. */
                 since?: number;
+                /** @description Only before this revision. */
+                before?: number | null;
+                /** @description Any of these kinds; default: all. */
+                event?: ("ADD" | "UPDATE" | "ARCHIVE" | "DELETE" | "RESTORE" | "SUPERSEDE" | "MERGE" | "LINK" | "UNLINK" | "TTL" | "PURGE" | "CONSENT" | "PIN" | "VERIFY" | "UNDO" | "RATE")[];
+                /** @description Only of memories of this project that are still kept. */
+                project_id?: string | null;
+                /** @description asc or desc. */
+                order?: "asc" | "desc";
                 /** @description How many entries at most. */
                 limit?: number;
             };

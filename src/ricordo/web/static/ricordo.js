@@ -43,7 +43,7 @@
       if (Number.isNaN(moment.getTime())) continue;
       time.dataset.local = "";
       time.title = exact.format(moment) + " · " + time.title;
-      time.textContent = !time.closest("#found") ? shown.format(moment)
+      time.textContent = !time.closest("#found, .feed") ? shown.format(moment)
         : (time.closest("[data-days]") ? hour : { format: relative }).format(moment);
     }
   }
@@ -65,6 +65,25 @@
     }
   }
 
+  /* The days of the feed are the reader's, not the server's, whatever is added above or below. */
+  function nameFeedDays() {
+    for (const feed of document.querySelectorAll("[data-dated]")) {
+      let before = "";
+      for (const entry of feed.querySelectorAll(".feed > li")) {
+        const named = entry.querySelector(".day");
+        const day = dayOf(new Date((entry.querySelector("time") || { dateTime: "" }).dateTime));
+        if (day === before || day === "Invalid Date") {
+          if (named) named.remove();
+          continue;
+        }
+        const name = named || document.createElement("span");
+        name.className = "day";
+        name.textContent = before = day;
+        if (!named) entry.prepend(name);
+      }
+    }
+  }
+
   /* -- days in forms begin where the reader is --------------------------------------------- */
 
   function nameZone(root) {
@@ -75,6 +94,7 @@
   function prepare(root) {
     showLocalTimes(root);
     nameDays(root);
+    nameFeedDays();
     nameZone(root);
   }
 
