@@ -1,6 +1,5 @@
 """The migrations build exactly what tables.py describes."""
 
-import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,6 @@ from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, UNUSUAL, metadata
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.sharing import link_of_old
-from tests.support.soundness import problems_of
 
 
 def sqlite_schema(engine: sa.Engine) -> dict[str, list[str]]:
@@ -87,26 +85,6 @@ def test_the_chain_is_what_the_scripts_say() -> None:
 def test_opening_again_changes_nothing(memory: Memory) -> None:
     assert version_of(memory.database) == HEAD
     assert not upgrade(memory.database)
-
-
-@pytest.mark.requirement("storage.migrations")
-def test_a_store_of_the_first_release_opens(
-    tmp_path: Path, open_store: Callable[..., Memory]
-) -> None:
-    old = tmp_path / "old.db"
-    with gzip.open(Path(__file__).with_name("ricordo-0.1.0.db.gz")) as kept:
-        old.write_bytes(kept.read())
-    memory = open_store(str(old))
-    assert version_of(memory.database) == HEAD
-    ana = memory.user("ana")
-    contents = {item.content for item in ana.list()}
-    assert {"The user drinks green tea", "The user lives in Bandung"} <= contents
-    assert ana.search("tea").results[0].id == 1
-    assert memory.user("ben").get(1).content == "The user drinks green tea"
-    assert ana.load_checkpoint("t1").state == {"step": 1}
-    last = max(item.id for item in ana.list())
-    assert ana.add("The user has a cat").id > last
-    assert problems_of(memory) == []
 
 
 @pytest.mark.requirement("storage.migrations")

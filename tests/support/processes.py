@@ -89,6 +89,38 @@ def killed_drain(home: Path, at_command: int) -> bool:
     return process.exitcode != 0
 
 
+def killed_opening(url: str, at: str) -> None:
+    """Open a store in a process that dies as it gives the database a statement with these words;
+    with "commit", as it ends its first transaction that writes."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    process = context.Process(target=_open_until, args=(url, at, dict(os.environ)))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def _open_until(url: str, at: str, environment: dict[str, str]) -> None:
+    _take_over(environment)
+    import sqlalchemy as sa
+
+    written: list[str] = []
+
+    def watch(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        if at in statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if statement.startswith(("CREATE", "UPDATE", "ALTER")):
+            written.append(statement)
+
+    def end(_connection: sa.Connection) -> None:
+        if at == "commit" and written:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", watch)
+    sa.event.listen(sa.Engine, "commit", end)
+    _open(url).close()
+
+
 def _drain_until(home: Path, at_command: int, environment: dict[str, str]) -> None:
     _take_over({**environment, "RICORDO_EMBEDDING_PROVIDER": "none"})
     from ricordo.coding_agents.resident import Resident
