@@ -46,7 +46,7 @@ PAGES: Final = {
     "/ui/settings/keys/{id}": PageAddress(
         lambda life: f"/ui/settings/keys/{life.key_ids[0]}", "Opens the memory of ana"
     ),
-    "/ui/settings/programs": _at("/ui/settings/programs", "Programs that you let in by signing in"),
+    "/ui/settings/programs": _at("/ui/settings/programs", "Programs that you have let in"),
     "/ui/who": _at("/ui/who", "ana"),
     "/ui/{path:path}": _at("/ui/nowhere", "There is no page at this address"),
 }

@@ -18,11 +18,11 @@ def test_what_a_group_shares_is_named_as_its_own(site: Service) -> None:
     for path in ("/ui/memories", "/ui/memories?q=refunds"):
         assert "from group payments" in ben.text(path)
     said = ben.text(f"/ui/memories/{item.id}")
-    assert "From group payments, of which you are a member" in said
+    assert "From group payments, of which ben is a member" in said
     assert "ana" not in said
     settings = ben.text("/ui/settings")
     assert (
-        "payments (The <b>payments</b> team) You may read. 2 members: ana (manage), ben (read)"
+        "payments (The <b>payments</b> team) ben may read. 2 members: ana (manage), ben (read)"
         in settings
     )
     dan = Visit(site).choose("dan")

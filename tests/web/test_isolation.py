@@ -120,7 +120,7 @@ def test_nothing_can_be_done_to_what_is_the_others(two: Two) -> None:
     page = sender.get("/ui/memories").text
     token = page.partition('name="token" value="')[2].partition('"')[0]
     for kind, numbers, actions in (
-        ("memories", two.ana.life.items, ("undo", "restore", "rate")),
+        ("memories", two.ana.life.items, ("undo", "restore", "rate", "pin", "tags")),
         ("proposals", two.ana.has.known["proposal"], ("approve", "reject")),
     ):
         for number, action in product(numbers, actions):

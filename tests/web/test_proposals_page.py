@@ -51,7 +51,7 @@ def test_the_old_address_redirects(site: Service) -> None:
 def test_approving_and_rejecting(asked: UserMemory, visit: Visit) -> None:
     first, second, third = asked.proposals()
     said = visit.text("/ui/proposals")
-    for part in ("About your health", first.content, first.quote, "stored only if you agree"):
+    for part in ("About health", first.content, first.quote, "stored only if ana agrees"):
         assert str(part) in said
     visit.post(f"/ui/proposals/{first.id}/approve", on="/ui/proposals", reason="for recipes")
     said = visit.text("/ui/proposals")
@@ -64,7 +64,7 @@ def test_approving_and_rejecting(asked: UserMemory, visit: Visit) -> None:
     states = [one.state.value for one in asked.proposals(state="any")]
     assert states == ["approved", "open", "rejected"]
     approved = visit.get("/ui/proposals?state=approved")
-    assert "Approved: your health" in main_text(approved)
+    assert "Approved: health" in main_text(approved)
     assert "The proposal itself is not kept" in main_text(approved)
     assert f'href="/ui/memories/{stored.id}"' in approved.text
     assert "asthma" not in visit.text("/ui/proposals?state=rejected")
@@ -81,7 +81,7 @@ def test_what_others_offer(site: Service, ana: UserMemory, visit: Visit) -> None
     for item_id in (first, second):
         ben.link(item_id, "ana")
     said = visit.text("/ui/proposals")
-    assert "ben offers you a memory of theirs" in said
+    assert "ben offers ana a memory" in said
     assert "Owns <boat> 0" in said
     assert "boat" not in visit.text("/ui/memories")
     visit.post(f"/ui/proposals/{first}/approve", on="/ui/proposals")

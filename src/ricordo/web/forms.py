@@ -16,6 +16,7 @@ from ricordo.web.page_request import Page, PageRequest
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
 _FORM_ID_BYTES: Final = 16
 _MAX_FORM_ID_CHARS: Final = 64  # ours are shorter
 _MAX_FORM_IDS: Final = 1_000
@@ -57,6 +58,12 @@ def whole_number(field: str, typed: str) -> int | None:
     if typed and not _NUMBER.fullmatch(typed):
         raise InvalidValue(field, "is not a whole number")
     return int(typed) if typed else None
+
+
+def tags_in(typed: str) -> list[str]:
+    """Tags separated by commas, in quotes where one contains a comma."""
+    tags = [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(typed)]
+    return [tag.strip() for tag in tags if tag.strip()]
 
 
 async def checked_fields(request: Request, page: PageRequest) -> Fields:

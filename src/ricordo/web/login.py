@@ -12,7 +12,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue, NotAuthenticated, PermissionMissing
 from ricordo.http.auth import Gate
 from ricordo.model import checks
-from ricordo.model.vocabulary import Permission
+from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
 from ricordo.observability.logs import note_key
 from ricordo.observability.metrics import ServiceMetrics
 from ricordo.storage.keys import end_session
@@ -102,6 +102,8 @@ def choose_user(page: Page, form: Posted) -> Response:
     _check_may_choose(page)
     if "user" not in form:
         return _user_form(page, form.get("next"), problem="Enter a user.")
+    if form["user"] == GLOBAL_OWNER and page.may(Permission.READ_ALL):
+        return page.redirect(FIRST_PAGE, session=page.session.with_user(GLOBAL_OWNER))
     try:
         user = checks.user_id(form["user"])
     except InvalidValue as problem:

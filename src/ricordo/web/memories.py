@@ -1,6 +1,5 @@
 """The list of memories with filters and search."""
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Final, NamedTuple, Self
@@ -12,17 +11,17 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass
 from ricordo.memories.ratings import rating_by
-from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import SortColumn
 from ricordo.model.item import Item
+from ricordo.model.proposal import Link
 from ricordo.model.rating import Rating
-from ricordo.model.search import MemoryHit
 from ricordo.model.vocabulary import MemoryType, Status
-from ricordo.web.forms import Posted
+from ricordo.web.forms import Posted, tags_in
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.projects import chosen_projects
 from ricordo.web.rendering import PRIVATE, address, next_page
 from ricordo.web.routing import page_router
+from ricordo.web.wording import ownerships
 
 STATUSES: Final = {
     "": "Active",
@@ -46,7 +45,6 @@ SORTS: Final = {
 }
 """The sort orders. None by content: the cursor in the URL would quote it."""
 _DEFAULT_SORT: Final = "created_at-desc"
-_LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
 _PATH: Final = "/ui/memories"
 _LIKELY: Final = 0.05
 _BESIDE_BEST: Final = 0.1  # of what the best is likely: less is hidden at first
@@ -57,6 +55,7 @@ class MemoryFilter:
     """The filters of the form; empty strings are not set."""
 
     theme: str = ""
+    ownership: str = ""
     project: str = ""
     type: str = ""
     status: str = ""
@@ -76,7 +75,7 @@ class MemoryFilter:
         """Whether any filter is set."""
         return any(
             (
-                *(self.theme, self.project, self.type, self.status, self.tags),
+                *(self.theme, self.ownership, self.project, self.type, self.status, self.tags),
                 *(self.since, self.until),
             )
         )
@@ -98,14 +97,13 @@ class MemoryFilter:
         Raises:
             InvalidValue: a date is malformed.
         """
-        # Comma-separated, in quotes where a tag contains a comma.
-        tags = [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(self.tags)]
         return {
             "theme": self.theme or None,
+            "ownership": self.ownership or None,
             "project_id": self.project or None,
             "type": self.type or None,
             "status": self._statuses(),
-            "tags": [tag.strip() for tag in tags if tag.strip()] or None,
+            "tags": tags_in(self.tags) or None,
             "created_after": self._moment("since", self.since),
             "created_before": self._moment("until", self.until, days=1),
         }
@@ -179,14 +177,15 @@ def search_memories(page: Page, form: Posted) -> Response:
             threshold=0.0 if shows_unlikely else None,
             explain=True,
         )
-        best = max((hit.confidence for hit in results.results), default=0.0)
+        known = _known(page, [hit.id for hit in results.results])
+        hits = [hit for hit in results.results if hit.id in known["shown"]]
+        best = max((hit.confidence for hit in hits), default=0.0)
         least = max(_LIKELY, _BESIDE_BEST * best)
         shown = {
+            **known,
             "results": results,
-            "likely": [hit for hit in results.results if hit.confidence >= least],
-            "unlikely": [hit for hit in results.results if hit.confidence < least],
-            "vectors": _vectors(page, results.results),
-            "rated": _ratings(page, results.results),
+            "likely": [hit for hit in hits if hit.confidence >= least],
+            "unlikely": [hit for hit in hits if hit.confidence < least],
             "question": question,
             "is_narrowed": filters.is_narrowed,
             "shows_unlikely": shows_unlikely,
@@ -207,7 +206,7 @@ def _listed(page: PageRequest, filters: MemoryFilter, cursor: str | None = None)
         "results": None,
         "items": found.items,
         "more": next_page(_PATH, found.next_cursor, **filters.parameters()),
-        "vectors": _vectors(page, found.items),
+        **_known(page, [item.id for item in found.items], found.items),
         "is_first": not cursor,
         "is_by_day": filters.is_by_day,
         "is_narrowed": filters.is_narrowed,
@@ -221,6 +220,7 @@ def _around(page: PageRequest, filters: MemoryFilter, question: str = "") -> dic
         "filters": filters,
         "themes": themes,
         "projects": chosen_projects(page),
+        "ownerships": {} if page.is_global else ownerships(page.whose),
         "active_count": sum(theme.active_count for theme in themes),
         "types": tuple(MemoryType),
         "statuses": STATUSES,
@@ -233,16 +233,26 @@ class _Rated(NamedTuple):
     mine: Rating | None
 
 
-def _ratings(page: PageRequest, hits: Sequence[MemoryHit]) -> dict[int, _Rated]:
-    """The user's own memories among the results, with what they say of each."""
-    own = [hit.id for hit in hits if hit.owner_id is None]
+def _known(
+    page: PageRequest, ids: Sequence[int], items: Sequence[Item] | None = None
+) -> dict[str, Any]:
+    """What the list says of each memory beside its text."""
+    if items is None:
+        items = page.memory.get_many(ids) if ids else ()
     scope = page.memory.scope
-    return {item.id: _Rated(item, rating_by(scope, item)) for item in page.memory.get_many(own)}
+    own = [item for item in items if item.user_id == scope.user_id]
+    states = page.memory.embedding_states(ids) if ids else ()
+    return {
+        "shown": {item.id: item for item in items},
+        "vectors": {state.id: state for state in states},
+        "viewers": viewers_of(page, [item.id for item in own]),
+        "rated": {item.id: _Rated(item, rating_by(scope, item)) for item in own},
+    }
 
 
-def _vectors(
-    page: PageRequest, shown: tuple[Item, ...] | tuple[MemoryHit, ...]
-) -> dict[int, EmbeddingState]:
-    if not shown:
-        return {}
-    return {state.id: state for state in page.memory.embedding_states([one.id for one in shown])}
+def viewers_of(page: PageRequest, ids: Sequence[int]) -> dict[int, list[Link]]:
+    """Whom some of the shown user's own memories are shared with, or offered to."""
+    found: dict[int, list[Link]] = {}
+    for one in page.memory.links_of(ids) if ids else ():
+        found.setdefault(one.id, []).append(one)
+    return found

@@ -30,7 +30,7 @@ from ricordo.model.group import group_of
 from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.observability.logs import note_error
-from ricordo.web.forms import Fields, Posted
+from ricordo.web.forms import Fields, Posted, tags_in
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.routing import page_router
 from ricordo.web.wording import SOURCES, steps
@@ -147,6 +147,32 @@ def rate(page: Page, form: Posted, id: int) -> Response:
     )
 
 
+@router.post("/memories/{id}/pin")
+def pin(page: Page, form: Posted, id: int) -> Response:
+    """Pin it, or take the pin away."""
+    pinned = "pinned" in form
+
+    def change(item_id: int, *, reason: str | None, **given: Any) -> Item:  # noqa: ARG001
+        return page.memory.pin(item_id, pinned, **given)
+
+    return _act(page, form, _checked_id(id), change, "Pinned." if pinned else "No longer pinned.")
+
+
+@router.post("/memories/{id}/tags")
+def tag(page: Page, form: Posted, id: int) -> Response:
+    """Exchange its tags; the text stays."""
+
+    def change(item_id: int, *, reason: str | None, expected_updated_at: str | None) -> Item:
+        item = page.memory.get(item_id)
+        if expected_updated_at not in (None, format_moment(item.updated_at)):
+            raise Changed(item_id)
+        tags = tags_in(form.get("tags", ""))
+        page.memory.add(item.content, supersedes=item_id, tags=tags, reason=reason)
+        return page.memory.get(item_id)
+
+    return _act(page, form, _checked_id(id), change, "Tags saved.")
+
+
 def _checked_id(id: int) -> int:
     """Ids out of range are treated like unknown ones."""
     try:
@@ -198,7 +224,7 @@ def _told(page: PageRequest, refused: RicordoError) -> str:
 
 def _about(page: PageRequest, item: Item) -> dict[str, Any]:
     now = page.store.database.clock()
-    own = item.user_id == page.user
+    own = item.user_id == page.owner
     expired = item.status is not Status.DELETED and is_expired(item, now)
     present = item.status is not Status.DELETED and not expired
     changes, has_earlier = _history(page, item.id)
@@ -206,6 +232,7 @@ def _about(page: PageRequest, item: Item) -> dict[str, Any]:
     return {
         "own": own,
         "is_global": item.user_id == GLOBAL_OWNER,
+        "can_edit": own and present and item.status is Status.ACTIVE and page.may_change,
         "group": None if own else group_of(item.user_id),
         "expired": expired,
         "life": lifetime(item, now),
@@ -217,14 +244,16 @@ def _about(page: PageRequest, item: Item) -> dict[str, Any]:
         "lineage": lineage,
         "steps": steps(page.memory, changes, item.to_dict())[::-1],
         "has_earlier": has_earlier,
-        "undoable": lineage.undoable,
-        "can_rate": own and present,
+        "undoable": lineage.undoable if page.may_change else None,
+        "can_rate": own and present and page.may_change,
         "mine": rating_by(page.memory.scope, item),
         "inline": False,
         "asked": None,
         "refusal": None,
         **_refuted(item),
-        "can_restore": own and (expired or item.status in (Status.ARCHIVED, Status.DELETED)),
+        "can_restore": own
+        and page.may_change
+        and (expired or item.status in (Status.ARCHIVED, Status.DELETED)),
         # Restoring an expired memory first marks it as forgotten, so it would always differ.
         "seen": None if expired else format_moment(item.updated_at),
     }

@@ -9,19 +9,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ricordo import limits
-from ricordo.errors import KeyNotFound, NotAuthenticated
+from ricordo.errors import KeyNotFound, NotAuthenticated, PermissionMissing
 from ricordo.http.auth import Caller, Gate, user_memory_of
 from ricordo.memory import Memory
 from ricordo.model.scope import ApiKey
-from ricordo.model.vocabulary import Permission
+from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
 from ricordo.observability.logs import note_key
 from ricordo.storage.keys import session_has_ended
 from ricordo.user_memory import UserMemory
-from ricordo.web.rendering import NAVIGATION, PRIVATE, rendered
+from ricordo.web.rendering import GLOBAL_NAVIGATION, NAVIGATION, PRIVATE, rendered
 from ricordo.web.sessions import Session, SessionCookies
+from ricordo.web.wording import Whose
 
 DEFAULT_USER: Final = "me"
 """The user where none is named and none is stored; the same as on the command line."""
+_SEARCH_PATH: Final = "/ui/memories"  # a search is sent as a form, and changes nothing
 _PAGE_HEADER: Final = "x-ricordo-page"  # htmx sends it as layout.html says: the token of the page
 
 
@@ -43,15 +45,45 @@ class PageRequest:
         """The memory that is shown.
 
         Raises:
-            NoUserChosen: none was chosen yet.
+            NoUserChosen: none was chosen yet, or the global memories, which have no such page.
+            PermissionMissing: the global memories are for the operator to read, and to change.
         """
         if self.caller.user is None:
             raise NoUserChosen("choose whose memory to show")
-        return user_memory_of(self.store, self.caller)
+        if not self.is_global:
+            return user_memory_of(self.store, self.caller)
+        path = self.request.url.path
+        if not path.startswith(tuple(one.path for one in GLOBAL_NAVIGATION)):
+            raise NoUserChosen("choose a user: this page is about one")
+        is_reading = self.request.method == "GET" or path == _SEARCH_PATH
+        self.check_may(Permission.READ_ALL if is_reading else Permission.MANAGE)
+        return self.store.global_memories(actor=None if self.key is None else self.key.id)
+
+    @property
+    def owner(self) -> str | None:
+        """Whose memories are shown: a user's, or the global ones."""
+        return self.caller.user
 
     @property
     def user(self) -> str | None:
-        return self.caller.user
+        """The user whose memories are shown; None for the global ones."""
+        return None if self.is_global else self.caller.user
+
+    @property
+    def is_global(self) -> bool:
+        return self.caller.user == GLOBAL_OWNER
+
+    @property
+    def whose(self) -> Whose:
+        """Whose memories are shown, in words; somebody who may choose reads those of others."""
+        owner = self.owner
+        is_reader = self.session.user is None if self.key is None else not self.may_choose_user
+        return Whose(owner or "", is_reader=is_reader)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether what is shown as the owner's can be changed here."""
+        return not self.is_global or self.may(Permission.MANAGE)
 
     @property
     def key(self) -> ApiKey | None:
@@ -77,6 +109,15 @@ class PageRequest:
     def may(self, permission: Permission | str) -> bool:
         return Permission(permission) in self.caller.permissions
 
+    def check_may(self, permission: Permission) -> None:
+        """Refuse a key that lacks a permission.
+
+        Raises:
+            PermissionMissing: names it.
+        """
+        if not self.may(permission):
+            raise PermissionMissing(f"this needs a key with the permission {permission.value}")
+
     def render(
         self, template: str, /, *, status: int = 200, counting: bool = True, **values: Any
     ) -> HTMLResponse:
@@ -88,7 +129,7 @@ class PageRequest:
         shared = {
             "page": self,
             "notice": notice,
-            "navigation": NAVIGATION,
+            "navigation": GLOBAL_NAVIGATION if self.is_global else NAVIGATION,
             "open_proposals": self._open_proposals() if counting else 0,
         }
         response = rendered(template, {**shared, **values}, status)

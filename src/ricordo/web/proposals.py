@@ -30,18 +30,18 @@ STATES: Final = {
 """The states to list, and their labels."""
 
 SUBJECTS: Final = {
-    "preferred_name": "what you are called",
-    "pronouns": "your pronouns",
-    "city": "where you live",
-    "language": "the language you speak",
-    "health": "your health",
-    "faith": "your faith",
-    "sexuality": "your sexuality",
-    "politics": "your politics",
-    "money": "your money",
-    "identifiers": "something that identifies you, such as an address or a number",
-    "tone": "how you like to be answered",
-    "goals": "what you want to reach",
+    "preferred_name": "name",
+    "pronouns": "pronouns",
+    "city": "home",
+    "language": "language",
+    "health": "health",
+    "faith": "faith",
+    "sexuality": "sexuality",
+    "politics": "politics",
+    "money": "money",
+    "identifiers": "something that identifies, such as an address or a number",
+    "tone": "style of answers",
+    "goals": "goals",
     "redirects_money": "where money goes from now on",
     "redirects_mail": "where messages go from now on",
     "redirects_credentials": "who gets passwords or keys from now on",
@@ -52,7 +52,7 @@ SUBJECTS: Final = {
 
 _REJECTED: Final = "Rejected. It is forgotten, and will not be proposed again for a long time."
 _BLOCKED: Final = "Blocked. What they offered and shared is gone, and nothing new comes from them."
-_UNBLOCKED: Final = "Unblocked. They can offer you memories again."
+_UNBLOCKED: Final = "Unblocked. They can offer memories again."
 _DECIDED: Final = "This is decided already, perhaps in another window. Nothing was changed."
 _GONE: Final = "This proposal no longer exists. Nothing was changed."
 

@@ -15,8 +15,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ricordo.frozen import dataclass
 from ricordo.model.checks import format_moment
-from ricordo.model.group import group_of
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.group import group_of, is_person
+from ricordo.model.vocabulary import GLOBAL_OWNER, Ownership
 from ricordo.text.pieces import clean_cut
 from ricordo.version import __version__
 from ricordo.web.sessions import PATH
@@ -129,6 +129,7 @@ def environment() -> Environment:
         listed=listed,
         isolated=isolated,
         from_whom=_from_whom,
+        ownership=_ownership,
     )
     templates.globals.update(
         static=lambda name: static_file(name).address, version=__version__, address=address
@@ -183,7 +184,14 @@ def _from_whom(owner_id: str) -> str:
     group = group_of(owner_id)
     if group is not None:
         return f"from group {group}"
-    return "from the service" if owner_id == GLOBAL_OWNER else f"shared by {isolated(owner_id)}"
+    return "global" if owner_id == GLOBAL_OWNER else f"shared by {isolated(owner_id)}"
+
+
+def _ownership(owner_id: str) -> Ownership:
+    """What the memory of another owner is to the user whose page it is on."""
+    if owner_id == GLOBAL_OWNER:
+        return Ownership.GLOBAL
+    return Ownership.RECEIVED if is_person(owner_id) else Ownership.GROUP
 
 
 def _count(number: int) -> str:
@@ -226,3 +234,7 @@ NAVIGATION: Final = (
     NavigationItem("Activity", "/ui/activity", is_filed=False),
     NavigationItem("Settings", "/ui/settings", is_filed=False),
 )
+GLOBAL_NAVIGATION: Final = tuple(
+    one for one in NAVIGATION if one.name in ("Memories", "Themes", "Changes", "Graph")
+)
+"""The pages of the global memories, which are about nobody."""

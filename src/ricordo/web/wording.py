@@ -7,10 +7,64 @@ from typing import Any, Final, NamedTuple
 from ricordo.frozen import dataclass
 from ricordo.model.checks import parse_moment
 from ricordo.model.item import Change, Item
-from ricordo.model.vocabulary import Event, Source
+from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Ownership, Source
 from ricordo.user_memory import UserMemory
 from ricordo.web.former_texts import NOT_KEPT, Moment, Text, texts_at
 from ricordo.web.rendering import isolated
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose memories a page shows, in words for its reader: "your memories" for one's own, "ana's
+    memories" for somebody else's, "global memories" for everybody's."""
+
+    owner: str
+    is_reader: bool
+
+    @property
+    def is_global(self) -> bool:
+        return self.owner == GLOBAL_OWNER
+
+    @property
+    def your(self) -> str:
+        if self.is_global:
+            return "global"
+        return "your" if self.is_reader else f"{isolated(self.owner)}'s"
+
+    @property
+    def you(self) -> str:
+        if self.is_global:
+            return "everybody"
+        return "you" if self.is_reader else isolated(self.owner)
+
+    def does(self, verb: str, of_others: str | None = None) -> str:
+        """What they do: "you decide", "ana decides"."""
+        is_you = self.is_reader and not self.is_global
+        return f"{self.you} {verb if is_you else of_others or f'{verb}s'}"
+
+    def titled(self, noun: str) -> str:
+        """A heading: "Memories", "ana's memories", "Global memories"."""
+        if self.is_global:
+            return f"Global {noun.lower()}"
+        return noun if self.is_reader else f"{self.your} {noun.lower()}"
+
+    @property
+    def option(self) -> str:
+        """How the command line names them."""
+        return "--global" if self.is_global else f"--user {self.owner}"
+
+
+def ownerships(whose: Whose) -> dict[str, str]:
+    """The filter by ownership: its values, and their labels."""
+    return {
+        "": "All",
+        Ownership.OWN: "Yours" if whose.is_reader else f"{whose.your} own",
+        Ownership.SHARED: "Shared with others",
+        Ownership.RECEIVED: f"Shared with {whose.you}",
+        Ownership.GROUP: "From groups",
+        Ownership.GLOBAL: "Global",
+    }
+
 
 SOURCES: Final[Mapping[Source, str]] = {
     Source.USER_EXPLICIT: "The user asked to remember it",
@@ -118,7 +172,7 @@ def described(change: Change) -> HistoryLine:
         if other is None:
             words = _CONSENT.get(step, words)
         elif step == "rejected":
-            words = f"The offer between {other} and you was rejected"
+            words = f"The offer with {other} was rejected"
         else:
             words = f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
     elif change.event is Event.UPDATE and _has_new_text(change):
