@@ -1,7 +1,8 @@
 """Rows of memories and of their themes."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.rating import stored_ratings
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor, plain
 from ricordo.model.thread import Turn, text_of_item
-from ricordo.model.vocabulary import ContextPolicy, MemoryType, Source, Status
+from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.entries import remove_entries_of_items
 from ricordo.storage.relations import remove_relations
@@ -671,7 +672,8 @@ def memories_by_day(
 ) -> dict[str, int]:
     """How many memories of a user, or of everybody, were created on each day.
 
-    ``days`` are consecutive ISO dates. Purged memories do not count, all others do.
+    ``days`` are consecutive ISO dates. Purged memories do not count, nor the former texts that
+    updates keep; all others do.
     """
     kind = connection.dialect.name
     if user_id is not None:
@@ -679,7 +681,29 @@ def memories_by_day(
     else:
         end = (date.fromisoformat(days[-1]) + timedelta(days=1)).isoformat()
         rows = _of_all[kind].run(connection, {"first": days[0], "end": end})
-    return {str(day): count for day, count in rows}
+    kept = _former_texts_by_day(connection, user_id, days)
+    return {str(day): count - kept[str(day)] for day, count in rows}
+
+
+def _former_texts_by_day(
+    connection: sa.Connection, user_id: str | None, days: Sequence[str]
+) -> Counter[str]:
+    first, last = (datetime.fromisoformat(f"{day}T00:00+00:00") for day in (days[0], days[-1]))
+    of_update = sa.and_(
+        history.c.user_id == items.c.user_id,
+        history.c.old_ref == items.c.id,
+        history.c.old_ref != history.c.item_id,
+        history.c.event == Event.UPDATE.value,
+    )
+    wanted = (
+        sa.select(items.c.created_at)
+        .join(history, of_update)
+        .where(items.c.created_at >= first, items.c.created_at < last + timedelta(days=1))
+    )
+    if user_id is not None:
+        wanted = wanted.where(items.c.user_id == user_id, history.c.user_id == user_id)
+    found = connection.execute(wanted).scalars()
+    return Counter(moment.astimezone(UTC).date().isoformat() for moment in found)
 
 
 def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:

@@ -19,7 +19,7 @@ from ricordo.model.activity import (
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, Permission
 from ricordo.web.charts import ChartPart, daily_charts, exact, strips
-from ricordo.web.page_request import Page
+from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.routing import page_router
 from ricordo.web.wording import JOBS
 
@@ -71,7 +71,9 @@ def show_activity(page: Page, days: str = "30", whose: str = "") -> Response:
         whose=whose or None,
         of_everybody=of_everybody,
         may_see_everybody=may_see_everybody,
-        figures=_figures(counters),
+        figures=_figures(
+            counters, _seen(page) if not of_everybody else counters.memory_total_count
+        ),
         charts=charts,
         nothing_yet=not counters.memory_total_count and all(chart.is_empty for chart in charts),
         jobs=_job_rows(page.store.job_stats()) if may_see_everybody else None,
@@ -89,13 +91,18 @@ def is_about_proposal(event: ActivityEvent) -> bool:
     return event.op == Action.PROPOSE or event.detail == PROPOSED_BEFORE
 
 
-def _figures(counters: Counters) -> tuple[Headline, ...]:
+def _seen(page: PageRequest) -> int:
+    """The active memories that the user sees, as the list has them: also those of others."""
+    return sum(theme.active_count for theme in page.memory.themes())
+
+
+def _figures(counters: Counters, active: int) -> tuple[Headline, ...]:
     counts = counters.counts
     written = sum(counts.get(decisions_counter(action), 0) for action in _WRITING)
     found = written + counts.get(KNOWN_ALREADY, 0)
     recalled = counts.get(RECALLED_SHOWN, 0)
     return (
-        Headline("Memories", exact(counters.memory_total_count), "active now"),
+        Headline("Memories", exact(active), _active_now(active - counters.memory_total_count)),
         Headline(
             "Replaced",
             _rate(counters.memory_replacement_rate, written),
@@ -113,6 +120,10 @@ def _figures(counters: Counters) -> tuple[Headline, ...]:
         ),
         Headline("Tokens", exact(counters.tokens_today), "spent today"),
     )
+
+
+def _active_now(of_others: int) -> str:
+    return f"active now, {exact(of_others)} of them of others" if of_others else "active now"
 
 
 def _rate(share: float, counted: int) -> str:
