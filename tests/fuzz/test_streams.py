@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.errors import InvalidValue
 from ricordo.providers.event_stream import EventReader
 from ricordo.proxy import stream as stream_module
 from ricordo.proxy.anthropic import ANTHROPIC
+from ricordo.proxy.kept import ids_named
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.stream import EventSplicer, MemoryStreamFilter
@@ -129,6 +131,19 @@ def test_all_that_comes_goes_on_and_no_more_than_the_memories_with_it(
     added = f'"memories":{MEMORIES}'.encode()
     assert out.replace(b"," + added, b"").replace(added, b"") == stream
     assert out.count(added) <= (1 if wire is OPENAI else 2)
+
+
+@FUZZ
+@given(altered(REQUESTS, NAMES), mutated_bytes([json.dumps(one).encode() for one in REQUESTS]))
+def test_what_a_request_names_is_found_or_it_is_refused(body: Any, raw: bytes) -> None:
+    for sent in (json.dumps(body).encode("utf-8"), raw):
+        try:
+            found = {(one.parameter, one.id.id) for one in ids_named("/responses", sent)}
+        except InvalidValue:
+            continue
+        kept = RESPONSES.goes_on(JsonObject.read(sent) or JsonObject("{}", {}))
+        name = "previous_response_id" if kept and kept.is_response else "conversation"
+        assert kept is None or (name, kept.id) in found
 
 
 @FUZZ

@@ -287,7 +287,7 @@ NOT_IN_AN_EXPORT = {
     "webhook_cursors",
     "webhook_deliveries",
     "kept_answers",  # for requests to this very store that come again
-    "upstream_responses",  # that the endpoint behind this very service keeps
+    "upstream_ids",  # that the endpoint behind this very service keeps
     "embedding_settings",  # which have a key, sealed by the secret of this installation
     "jobs",  # made again by what the import writes
     "upkeep",

@@ -164,7 +164,7 @@ async def _pass_on(request: Request, caller: Calling) -> Response:
         query=request.url.query,
         headers=request.headers,
         body=await _body(request) or None,
-        pass_credentials=_passes_credentials(request, caller),
+        caller=_of(request, caller, caller.user),
     )
     return await _send_on(request, call)
 
@@ -177,7 +177,7 @@ async def _models(request: Request, caller: Calling) -> Response:
         model=request.path_params.get("model"),
         query=request.url.query,
         headers=request.headers,
-        pass_credentials=_passes_credentials(request, caller),
+        caller=_of(request, caller, caller.user),
     )
     return await _send_on(request, call)
 
@@ -255,14 +255,7 @@ async def _chat(wire: Wire, request: Request, caller: Caller, *, counts: bool = 
         chat,
         query=request.url.query,
         headers=request.headers,
-        caller=ProxyCaller(
-            user,
-            caller.agent,
-            caller.categories,
-            _passes_credentials(request, caller),
-            caller.key is not None and caller.key.kind is KeyKind.AGENT,
-            caller.project,
-        ),
+        caller=_of(request, caller, user),
         counts=counts,
     )
     return await _send_on(request, call)
@@ -273,6 +266,19 @@ async def _body(request: Request) -> bytes:
         return await request.body()
     except ClientDisconnect:
         raise InvalidInput("the request ended before its body did") from None
+
+
+def _of(request: Request, caller: Caller, user: str | None) -> ProxyCaller:
+    """The caller for a user whom it may act for."""
+    return ProxyCaller(
+        user,
+        caller.agent,
+        caller.categories,
+        _passes_credentials(request, caller),
+        caller.key is not None and caller.key.kind is KeyKind.AGENT,
+        caller.project,
+        acts_for_all=caller.user is None,
+    )
 
 
 def _passes_credentials(request: Request, caller: Caller) -> bool:

@@ -193,6 +193,14 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class UpstreamKind(StrEnum):
+    """What a model's endpoint keeps under an id that it gives to a user."""
+
+    RESPONSE = "response"
+    CONVERSATION = "conversation"
+    ITEM = "item"
+
+
 class WebhookState(StrEnum):
     """Whether a webhook delivers changes. A paused one goes on where it was once it is resumed."""
 

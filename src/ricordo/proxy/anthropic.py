@@ -1,6 +1,6 @@
 """The wire format of Anthropic's ``/v1/messages``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
@@ -18,6 +18,7 @@ from ricordo.proxy.wire import (
     read_object,
     text_of,
 )
+from ricordo.storage.upstream_ids import UpstreamId
 
 _TEXT: Final = "text"
 _CALL: Final = "tool_use"
@@ -85,6 +86,10 @@ class AnthropicWire:
         calls = [block for block in blocks if block.get("type") == _CALL]
         return ChatMessage(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
 
+    def ids_in(self, answer: dict[str, Any]) -> Sequence[UpstreamId]:  # noqa: ARG002
+        """Nothing is kept."""
+        return ()
+
     def listener(self) -> "AnthropicListener":
         return AnthropicListener()
 
@@ -96,7 +101,7 @@ class AnthropicWire:
 class AnthropicListener:
     """Joins the blocks of a streamed message."""
 
-    response = None
+    ids: Sequence[UpstreamId] = ()
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}

@@ -18,7 +18,6 @@ from ricordo.prompt.fence import asking_tool
 from ricordo.prompt.selection import says_only_the_time
 from ricordo.proxy.wire import ASSISTANT, USER, ChatMessage, KeptState
 from ricordo.recall.search import question_in
-from ricordo.storage.upstream_responses import note_response
 from ricordo.user_memory import UserMemory
 
 _log = logging.getLogger(__name__)
@@ -114,7 +113,7 @@ def storable(text: str) -> str:
 class ChatExchange:
     """A chat: the messages, the answer as far as there is one, and the recalled memories' ids.
 
-    The upstream has ``kept`` what was said before the messages, and keeps the ``response``.
+    The upstream has ``kept`` what was said before the messages.
     """
 
     thread: str | None
@@ -122,7 +121,6 @@ class ChatExchange:
     answer: ChatMessage
     recalled: tuple[int, ...]
     kept: KeptState | None = None
-    response: str | None = None
 
 
 def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False) -> None:
@@ -142,9 +140,6 @@ def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False)
             turns = _new_turns(memory, exchange.thread, exchange)
         if turns:
             memory.observe(turns, thread=exchange.thread)
-        if exchange.response is not None:
-            scope = memory.scope
-            note_response(memory.database, scope.user_id, exchange.response, exchange.thread)
     answer = storable(exchange.answer.text).strip()
     if exchange.recalled and answer:
         memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])

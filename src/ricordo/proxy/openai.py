@@ -1,5 +1,6 @@
 """The wire format of OpenAI's ``/v1/chat/completions``."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
@@ -18,6 +19,7 @@ from ricordo.proxy.wire import (
     objects,
     text_of,
 )
+from ricordo.storage.upstream_ids import UpstreamId
 
 SYSTEM_ROLES: Final = ("system", "developer")
 _ROLES: Final = {USER: USER, ASSISTANT: ASSISTANT, TOOL: TOOL, "function": TOOL}
@@ -62,6 +64,10 @@ class OpenAiWire:
                 return _message_in({**message, "role": ASSISTANT}) or ChatMessage(ASSISTANT, "")
         return ChatMessage(ASSISTANT, "")
 
+    def ids_in(self, answer: dict[str, Any]) -> Sequence[UpstreamId]:  # noqa: ARG002
+        """Nothing is kept."""
+        return ()
+
     def listener(self) -> StreamListener:
         return OpenAiListener()
 
@@ -74,7 +80,7 @@ class OpenAiWire:
 class OpenAiListener:
     """Joins the deltas of the first choice."""
 
-    response = None
+    ids: Sequence[UpstreamId] = ()
 
     def __init__(self) -> None:
         self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)

@@ -1,9 +1,10 @@
 """The wire format of OpenAI's ``/v1/responses``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
+from ricordo.model.vocabulary import UpstreamKind
 from ricordo.proxy.openai import MOST_CALLS, SYSTEM_ROLES, OpenAiWire, after_systems
 from ricordo.proxy.wire import (
     ASSISTANT,
@@ -20,6 +21,7 @@ from ricordo.proxy.wire import (
     objects,
     text_of,
 )
+from ricordo.storage.upstream_ids import UpstreamId
 
 _ROLES: Final = (USER, ASSISTANT)
 _ENDINGS: Final = ("response.completed", "response.incomplete", "response.failed", "error")
@@ -76,7 +78,17 @@ class ResponsesWire(OpenAiWire):
         return Carrier(members=("response",) if has_response else (), is_last=is_last)
 
     def message_in(self, answer: dict[str, Any]) -> ChatMessage:
-        return _answer(_messages(objects(answer.get("output"))), answer)
+        return _answer(_messages(objects(answer.get("output"))))
+
+    def ids_in(self, answer: dict[str, Any]) -> list[UpstreamId]:
+        conversation = answer.get("conversation")
+        found = [
+            *_ids(UpstreamKind.RESPONSE, answer),
+            *_ids(UpstreamKind.CONVERSATION, conversation),
+        ]
+        for item in objects(answer.get("output")):
+            found += _ids(UpstreamKind.ITEM, item)
+        return found
 
     def listener(self) -> StreamListener:
         return ResponsesListener()
@@ -88,19 +100,22 @@ class ResponsesListener:
     def __init__(self) -> None:
         self._response: dict[str, Any] = {}
         self._items: dict[int, _Item] = {}
+        self._ids: dict[UpstreamId, None] = {}
 
     @property
-    def response(self) -> str | None:
-        return _id_of(self._response)
+    def ids(self) -> Sequence[UpstreamId]:
+        return tuple(self._ids)
 
     def add(self, event: dict[str, Any]) -> None:
         response, item, index = (event.get(name) for name in ("response", "item", "output_index"))
         if isinstance(response, dict):
             self._response = response
+            self._ids.update(dict.fromkeys(RESPONSES.ids_in(response)))
         if not isinstance(index, int):
             return
         if index not in self._items and len(self._items) >= MOST_CALLS:
             return
+        self._ids.update(dict.fromkeys(_ids(UpstreamKind.ITEM, item)))
         if isinstance(item, dict):
             self._items[index] = _Item(item)
         else:
@@ -109,7 +124,7 @@ class ResponsesListener:
     def message(self) -> ChatMessage:
         whole = objects(self._response.get("output"))
         items = whole or [self._items[index].whole() for index in sorted(self._items)]
-        return _answer(_messages(items), self._response)
+        return _answer(_messages(items))
 
 
 class _Item:
@@ -200,15 +215,15 @@ def _joined(messages: list[ChatMessage]) -> ChatMessage:
     return ChatMessage(ASSISTANT, joined(texts), tuple(calls[:MOST_CALLS]))
 
 
-def _answer(said: Iterable[ChatMessage], response: dict[str, Any]) -> ChatMessage:
+def _answer(said: Iterable[ChatMessage]) -> ChatMessage:
     whole = _joined([one for one in said if one.role == ASSISTANT])
     text = whole.text[:MAX_OBSERVED_ANSWER_CHARS]
-    return ChatMessage(ASSISTANT, text, whole.calls, _id_of(response))
+    return ChatMessage(ASSISTANT, text, whole.calls)
 
 
-def _id_of(response: dict[str, Any]) -> str | None:
-    found = response.get("id")
-    return found if isinstance(found, str) and found else None
+def _ids(kind: UpstreamKind, given: object) -> list[UpstreamId]:
+    found = given.get("id") if isinstance(given, dict) else None
+    return [UpstreamId(kind, found)] if isinstance(found, str) and found else []
 
 
 RESPONSES: Final = ResponsesWire()

@@ -1,9 +1,6 @@
 """The chat proxy: adds memory to chats and passes everything else on unchanged."""
 
 import asyncio
-import hashlib
-import logging
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -12,14 +9,24 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from ricordo.errors import InvalidValue, in_log
-from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_MEMORY_SECONDS, MAX_WAITING_EXCHANGES
+from ricordo.errors import InvalidValue, RicordoError, in_log
+from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_MEMORY_SECONDS
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.request import tool_names
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.app_prompts import is_task, own_words
+from ricordo.proxy.background import BackgroundWrites, log_errors
+from ricordo.proxy.kept import (
+    Keeping,
+    NamedId,
+    ids_given,
+    ids_named,
+    is_kept,
+    thread_kept,
+    thread_of_words,
+)
 from ricordo.proxy.memory import (
     ChatExchange,
     ChatRecall,
@@ -30,6 +37,7 @@ from ricordo.proxy.memory import (
 )
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.ratings import RATED_HEADER, NamedRating, rate_all, ratings_named
+from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.stream import (
     AnswerStream,
     MemoryStreamFilter,
@@ -60,13 +68,12 @@ from ricordo.proxy.wire import (
     with_last,
 )
 from ricordo.settings import Settings
-from ricordo.storage.upstream_responses import note_response, thread_of_response
+from ricordo.storage.upstream_ids import UpstreamId, thread_of_response
 from ricordo.user_memory import UserMemory
 
 if TYPE_CHECKING:
     import httpx2
 
-_log = logging.getLogger(__name__)
 THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
 RECORDED_HEADER: Final = "x-ricordo-recorded"
 """Of an answer: whether what the user said is stored for good."""
@@ -77,68 +84,6 @@ _PLAIN: Final = "identity"
 _PATH_CHARS: Final = "/:@!$&'()*+,;=~"
 _EVENTS: Final = "text/event-stream"
 _READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
-_WRITERS: Final = 4  # whose commits SQLite shares
-
-
-class BackgroundWrites:
-    """Stores chats in threads of its own, which no cancelled request ends.
-
-    Errors are only logged. What is asked for first begins first.
-    """
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_WRITERS, thread_name_prefix="ricordo-proxy-write")
-        self._lock = threading.Lock()
-        self._waiting: set[Future[bool]] = set()
-        self._is_closed = False
-
-    def do(self, work: Callable[[], None]) -> "Future[bool] | None":
-        """Run something soon; the result is whether it succeeded. It is dropped with a warning
-        where too much is queued, or after :meth:`close`: the chat itself must not fail."""
-        with self._lock:
-            refusal = None
-            if self._is_closed:
-                refusal = "the service has stopped"
-            elif len(self._waiting) >= MAX_WAITING_EXCHANGES:
-                refusal = f"{MAX_WAITING_EXCHANGES} others wait"
-            else:
-                done = self._pool.submit(_log_errors, work)
-                self._waiting.add(done)
-        if refusal is None:
-            done.add_done_callback(self._forget)
-            return done
-        _log.warning("a chat is not remembered: %s", refusal)
-        return None
-
-    async def drain(self) -> None:
-        """Wait until the queue is empty."""
-        while True:
-            with self._lock:
-                waiting = list(self._waiting)
-            if not waiting:
-                return
-            await asyncio.wait([asyncio.wrap_future(one) for one in waiting])
-
-    async def close(self) -> None:
-        """Finish the queue and accept no more."""
-        await self.drain()
-        with self._lock:
-            self._is_closed = True
-        await self.drain()  # what came in between
-        self._pool.shutdown(wait=False)
-
-    def _forget(self, done: Future[bool]) -> None:
-        with self._lock:
-            self._waiting.discard(done)
-
-
-def _log_errors(work: Callable[[], None]) -> bool:
-    try:
-        work()
-    except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
-        _log.warning("a chat is not remembered: %s", in_log(error))
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -246,14 +191,10 @@ def thread_of(
         with suppress(UnicodeError):  # bytes outside ASCII are UTF-8, as a rule
             named = named.encode("latin-1").decode("utf-8")
         return checks.reference("thread", named)
-    if kept is not None and not kept.is_response:
-        with suppress(InvalidValue):
-            return checks.reference("thread", kept.id)
-    message = first_message.strip() if kept is None else kept.id
-    if not message:
-        return None
-    digest = hashlib.sha256(message.encode("utf-8", "replace")).hexdigest()
-    return f"chat-{digest[:16]}"
+    if kept is not None:
+        return thread_kept(kept)
+    message = first_message.strip()
+    return thread_of_words(message) if message else None
 
 
 Found = TypeVar("Found")
@@ -265,7 +206,8 @@ class ProxyCaller:
 
     ``categories`` are all that the agent may access; None for everything. With ``pass_credentials``
     the caller's own go to an upstream that has no configured key. With ``is_agent`` the
-    caller is an agent. Memory is kept to the ``project``, if there is one.
+    caller is an agent. Memory is kept to the ``project``, if there is one. Who ``acts_for_all`` has
+    not said for whom alone, and may name what the endpoint keeps for anybody.
     """
 
     user: str | None
@@ -274,6 +216,7 @@ class ProxyCaller:
     pass_credentials: bool = False
     is_agent: bool = False
     project: str | None = None
+    acts_for_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +237,7 @@ class _Chat:
     thread: str | None
     request: ChatRequest
     is_task: bool
+    keeping: Keeping | None = None
     counts: bool = False
     """Whether only tokens are counted."""
     follows: str | None = None
@@ -304,10 +248,15 @@ class _Chat:
     recalled: Recalled = field(default_factory=Recalled)
     asked: "Future[bool] | None" = None
     """The writing of the messages, which an answer that is streamed begins with."""
-    noted: "Future[bool] | None" = None
-    """The writing of the id of a response, which goes out with the first event of a stream."""
     answered: "Future[bool] | None" = None
     """The writing of the answer, and of the messages where it is the first."""
+
+    def note(self, ids: Sequence[UpstreamId]) -> None:
+        """Store whose ids are, and of which conversation; may ask the store."""
+        if self.asked is not None:  # it began before, and makes the user
+            self.asked.result()
+        if self.keeping is not None:
+            self.keeping.note(ids, self.find_thread())
 
     @property
     def memories(self) -> str:
@@ -324,20 +273,8 @@ class _Chat:
     def exchange(self, answer: ChatMessage) -> ChatExchange:
         """What is stored; may ask the store."""
         recalled = tuple(one.id for one in self.recalled.memories)
-        request = self.request
-        is_noted = self.noted is not None and self.noted.result()  # it began before
-        response = answer.response if request.is_kept and not is_noted else None
         thread = self.find_thread()
-        return ChatExchange(thread, request.messages, answer, recalled, request.kept, response)
-
-    def note(self, response: str) -> None:
-        """Store which conversation a response is part of."""
-        if self.asked is not None:  # it began before, and makes the user
-            self.asked.result()
-        thread = self.find_thread()
-        if thread is not None:
-            scope = self.memory.scope
-            note_response(self.memory.database, scope.user_id, response, thread)
+        return ChatExchange(thread, self.request.messages, answer, recalled, self.request.kept)
 
 
 class ChatProxy:
@@ -394,16 +331,22 @@ class ChatProxy:
             chat = await self._parse(request.body, partial(self._chat, request, headers, caller))
         except InvalidValue as error:
             return error_answer(wire, 400, str(error), "invalid_value")
+        path = wire.count_path if counts else wire.path
+        keeping = self._keeping(upstream, path, caller, leaves_responses=request.is_kept)
         is_task = chat is not None and chat.is_task
         chat = None if is_task else chat
+        refusal = await self._refusal(keeping, wire, request.body, chat)
+        if refusal is not None:
+            return refusal
         if chat is not None:
-            chat.counts = counts
+            chat.counts, chat.keeping = counts, keeping
         body = request.body if chat is None else await self._with_memories(chat)
-        path = wire.count_path if counts else wire.path
         call_upstream = upstream.send(
             "POST", path, query, headers, body, pass_credentials=caller.pass_credentials
         )
-        answer = await self._call(upstream, call_upstream, None if counts else chat)
+        answer = await self._call(
+            upstream, call_upstream, *((None, None) if counts else (chat, keeping))
+        )
         if is_task:
             answer = replace(answer, headers={**answer.headers, TASK_HEADER: "true"})
         return answer
@@ -414,7 +357,7 @@ class ChatProxy:
         model: str | None = None,
         query: str,
         headers: Mapping[str, str],
-        pass_credentials: bool,
+        caller: ProxyCaller,
     ) -> ProxyAnswer:
         """The models of the upstream, or one; Anthropic's for a client of its wire format."""
         is_anthropic = any(name.lower() == "anthropic-version" for name in headers)
@@ -426,7 +369,7 @@ class ChatProxy:
             wire.models_path if model is None else f"{wire.models_path}/{model}",
             query=query,
             headers=headers,
-            pass_credentials=pass_credentials,
+            caller=caller,
         )
 
     async def pass_on(
@@ -438,7 +381,7 @@ class ChatProxy:
         query: str,
         headers: Mapping[str, str],
         body: bytes | None = None,
-        pass_credentials: bool,
+        caller: ProxyCaller,
     ) -> ProxyAnswer:
         """The upstream's answer to a request that memory has no part in.
 
@@ -449,15 +392,22 @@ class ChatProxy:
             return _no_upstream(wire)
         if not {".", ".."}.isdisjoint(path.split("/")):  # it would lead elsewhere
             return error_answer(wire, 404, "no such path", "not_found")
+        keeping = self._keeping(upstream, path, caller)
+        refusal = await self._refusal(keeping, wire, body)
+        if refusal is not None:
+            return refusal
         call_upstream = upstream.send(
             method,
             quote(path, safe=_PATH_CHARS),
             query,
             headers,
             body,
-            pass_credentials=pass_credentials,
+            pass_credentials=caller.pass_credentials,
         )
-        return await self._call(upstream, call_upstream, None)
+        answer = await self._call(upstream, call_upstream, None, keeping)
+        if keeping is not None and method == "DELETE" and answer.status < 300:
+            await self._store(keeping.forget)
+        return answer
 
     async def drain(self) -> None:
         """Wait until every finished chat is stored."""
@@ -514,6 +464,8 @@ class ChatProxy:
         request = chat.request
         question = last_of_user(request.messages)
         try:
+            if chat.keeping is not None:
+                chat.keeping.begin()
             thread = chat.find_thread()
             if chat.ratings and not chat.counts:  # first, so that they count for this answer
                 chat.rated = rate_all(chat.memory.narrow(thread=thread), chat.ratings)
@@ -533,12 +485,15 @@ class ChatProxy:
         upstream: Upstream,
         call_upstream: "Coroutine[Any, Any, httpx2.Response]",
         chat: _Chat | None,
+        keeping: Keeping | None,
     ) -> ProxyAnswer:
         """The upstream's response; its faults in the wire format."""
         call = UpstreamCall(upstream.watch)
         try:
             response = await call_upstream
-            return _without_key(await self._respond(upstream, response, chat, call), upstream)
+            return _without_key(
+                await self._respond(upstream, response, chat, keeping, call), upstream
+            )
         except UpstreamFault as error:
             call.failed(error.code)
             return error_answer(upstream.wire, error.status, str(error), error.code)
@@ -551,6 +506,7 @@ class ChatProxy:
         upstream: Upstream,
         response: "httpx2.Response",
         chat: _Chat | None,
+        keeping: Keeping | None,
         call: UpstreamCall,
     ) -> ProxyAnswer:
         headers = from_upstream(response.headers.raw)
@@ -558,16 +514,20 @@ class ChatProxy:
         if encoding != _PLAIN:  # compressed against our request: pass it on unread
             headers["content-encoding"] = encoding
         if not response.is_success:
-            chat = None
-        is_readable = chat is not None and encoding == _PLAIN
+            chat = keeping = None
+        is_readable = encoding == _PLAIN
         chunks = upstream.parts(response)
         if headers.get("content-type", "").lower().startswith(_EVENTS):
             stream_filter: StreamFilter = PassThrough()
             if chat and is_readable:
                 stream_filter = MemoryStreamFilter(chat.wire, chat.memories)
-            body: bytes | AnswerStream = self._stream(response, chunks, stream_filter, call, chat)
+            elif keeping and is_readable:
+                stream_filter = PassThrough(RESPONSES.listener())
+            body: bytes | AnswerStream = self._stream(
+                response, chunks, stream_filter, call, chat, keeping
+            )
         else:
-            body = await self._whole(response, chunks, chat, call, is_readable=is_readable)
+            body = await self._whole(response, chunks, chat, keeping, call, is_readable=is_readable)
         if chat is not None:
             headers[RECORDED_HEADER] = await self._recorded(chat, body)
             if chat.rated is not None:
@@ -579,6 +539,7 @@ class ChatProxy:
         response: "httpx2.Response",
         chunks: AsyncIterator[bytes],
         chat: _Chat | None,
+        keeping: Keeping | None,
         call: UpstreamCall,
         *,
         is_readable: bool,
@@ -586,15 +547,20 @@ class ChatProxy:
         """A response that is not streamed; one that is too large to parse passes unchanged."""
         body, is_all = await gathered(response, chunks, MAX_PROXIED_ANSWER_BYTES)
         if not is_all:
-            return self._stream(response, chunks, PassThrough(), call, chat, first=body)
+            return self._stream(response, chunks, PassThrough(), call, chat, keeping, first=body)
         call.answered(response.status_code)
-        if chat is None:
+        if chat is None and keeping is None:
             return body
         answer = await self._parse(body, partial(read_object, body)) if is_readable else None
-        if answer is None or answer.get("error") is not None:
-            self._remember(chat, NO_MESSAGE)
+        ids = [] if keeping is None or answer is None else ids_given(keeping.path, answer)
+        if chat is None:
+            if keeping is not None and ids:
+                await self._store(partial(keeping.note_missing, ids))
             return body
-        self._remember(chat, chat.wire.message_in(answer))
+        if answer is None or answer.get("error") is not None:
+            self._remember(chat, NO_MESSAGE, ids)
+            return body
+        self._remember(chat, chat.wire.message_in(answer), ids)
         return with_last(body, "memories", chat.memories)
 
     async def _recorded(self, chat: _Chat, body: bytes | AnswerStream) -> str:
@@ -627,16 +593,19 @@ class ChatProxy:
         stream_filter: StreamFilter,
         call: UpstreamCall,
         chat: _Chat | None,
+        keeping: Keeping | None,
         *,
         first: bytes = b"",
     ) -> AnswerStream:
         """A streamed response, stored when it ends in whatever way."""
 
-        async def begun(response_id: str) -> None:
-            if chat is not None and chat.thread is not None and chat.request.is_kept:
-                chat.noted = self._background.do(partial(chat.note, response_id))
-                if chat.noted is not None:
-                    await _done(chat.noted)
+        async def gives(ids: Sequence[UpstreamId]) -> None:
+            if keeping is None or not keeping.wanted(ids):
+                return
+            if chat is None:
+                await self._store(partial(keeping.note_missing, ids))
+            else:
+                await self._store(partial(chat.note, ids))
 
         def ended() -> None:
             self._open.discard(stream)
@@ -644,17 +613,71 @@ class ChatProxy:
                 self._remember(chat, stream_filter.message())
 
         stream = AnswerStream(
-            response, stream_filter, call, first=first, chunks=chunks, begun=begun, ended=ended
+            response, stream_filter, call, first=first, chunks=chunks, gives=gives, ended=ended
         )
         self._open.add(stream)
         return stream
 
-    def _remember(self, chat: _Chat, answer: ChatMessage) -> None:
+    def _remember(self, chat: _Chat, answer: ChatMessage, ids: Sequence[UpstreamId] = ()) -> None:
         def write() -> None:
+            log_errors(partial(chat.note, ids))
             asked = chat.asked is not None and chat.asked.result()  # it began before
             remember(chat.memory, chat.exchange(answer), asked=asked)
 
         chat.answered = self._background.do(write)
+
+    def _keeping(
+        self, upstream: Upstream, path: str, caller: ProxyCaller, *, leaves_responses: bool = True
+    ) -> Keeping | None:
+        """What the upstream keeps for the caller's user; None for what has no part in that."""
+        if caller.user is None or upstream.wire is not OPENAI or not is_kept(path):
+            return None
+        return Keeping(
+            self._memory.database,
+            caller.user,
+            path,
+            agent=caller.agent,
+            is_agents_own=caller.categories is not None,
+            is_checked=not caller.acts_for_all,
+            is_shared=upstream.has_key or not caller.pass_credentials,
+            leaves_responses=leaves_responses,
+        )
+
+    async def _refusal(
+        self, keeping: Keeping | None, wire: Wire, body: bytes | None, chat: _Chat | None = None
+    ) -> ProxyAnswer | None:
+        """The answer where a request names what its user did not get here.
+
+        A ``chat`` that names nothing asks the store together with its memories.
+        """
+        if keeping is None:
+            return None
+        named: Sequence[NamedId] = ()
+        try:
+            if keeping.is_checked:
+                named = await self._parse(body or b"", partial(ids_named, keeping.path, body))
+            if chat is not None and not named:
+                return None
+            finding = self._in_thread(keeping.begin, named)
+            stranger = await asyncio.wait_for(finding, MAX_PROXY_MEMORY_SECONDS)
+        except InvalidValue as error:
+            return error_answer(wire, 400, str(error), "invalid_value")
+        except (RicordoError, TimeoutError) as error:
+            self._faults.note(in_log(error))
+            if not named:
+                return None
+            message = "whose the response or conversation is cannot be checked now; try again"
+            return error_answer(wire, 503, message, "not_checked")
+        if stranger is None:
+            return None
+        headers = {"content-type": "application/json"}
+        return ProxyAnswer(404, headers, stranger.not_found())
+
+    async def _store(self, work: Callable[[], None]) -> None:
+        """Do something that an answer waits for, though not for ever."""
+        writing = self._background.do(work)
+        if writing is not None:
+            await _done(writing)
 
     async def _parse(self, body: bytes, read: Callable[[], Found]) -> Found:
         """Parse small texts here, large ones in a thread."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ricordo.providers.event_stream import DATA, EventReader
@@ -11,11 +11,13 @@ from ricordo.proxy.wire import (
     NO_MESSAGE,
     Carrier,
     ChatMessage,
+    StreamListener,
     Wire,
     read_object,
     with_last,
     with_last_in,
 )
+from ricordo.storage.upstream_ids import UpstreamId
 
 if TYPE_CHECKING:
     import httpx2
@@ -76,7 +78,7 @@ class StreamFilter(Protocol):
     """Passes an answer on, and may collect its message."""
 
     @property
-    def response(self) -> str | None:
+    def ids(self) -> Sequence[UpstreamId]:
         """See :class:`StreamListener`."""
 
     def feed(self, chunk: bytes) -> bytes: ...
@@ -87,11 +89,18 @@ class StreamFilter(Protocol):
 
 
 class PassThrough:
-    """Passes everything on and collects nothing."""
+    """Passes everything on, and collects at most the ids."""
 
-    response = None
+    def __init__(self, listener: StreamListener | None = None) -> None:
+        self._ear = None if listener is None else _Ear(listener)
+
+    @property
+    def ids(self) -> Sequence[UpstreamId]:
+        return () if self._ear is None else self._ear.listener.ids
 
     def feed(self, chunk: bytes) -> bytes:
+        if self._ear is not None:
+            self._ear.feed(chunk)
         return chunk
 
     def flush(self) -> bytes:
@@ -106,15 +115,14 @@ class MemoryStreamFilter:
 
     def __init__(self, wire: Wire, memories: str) -> None:
         self._splicer = EventSplicer("memories", memories, wire.carrier)
-        self._reader = EventReader(_MAX_EVENT_BYTES)
-        self._listener = wire.listener()
+        self._ear = _Ear(wire.listener())
 
     @property
-    def response(self) -> str | None:
-        return self._listener.response
+    def ids(self) -> Sequence[UpstreamId]:
+        return self._ear.listener.ids
 
     def feed(self, chunk: bytes) -> bytes:
-        self._listen(self._reader.feed(chunk))
+        self._ear.feed(chunk)
         return self._splicer.feed(chunk)
 
     def flush(self) -> bytes:
@@ -122,14 +130,28 @@ class MemoryStreamFilter:
 
     def message(self) -> ChatMessage:
         """The message; the beginning of one that is incomplete."""
+        return self._ear.finish().message()
+
+
+class _Ear:
+    """Reads events for a listener."""
+
+    def __init__(self, listener: StreamListener) -> None:
+        self.listener = listener
+        self._reader = EventReader(_MAX_EVENT_BYTES)
+
+    def feed(self, chunk: bytes) -> None:
+        self._listen(self._reader.feed(chunk))
+
+    def finish(self) -> StreamListener:
         self._listen(self._reader.finish())
-        return self._listener.message()
+        return self.listener
 
     def _listen(self, events: Iterator[bytes]) -> None:
         for data in events:
             event = read_object(data)
             if event is not None:
-                self._listener.add(event)
+                self.listener.add(event)
 
 
 class AnswerStream:
@@ -147,18 +169,18 @@ class AnswerStream:
         *,
         first: bytes = b"",
         chunks: AsyncIterator[bytes],
-        begun: Callable[[str], Awaitable[None]],
+        gives: Callable[[Sequence[UpstreamId]], Awaitable[None]],
         ended: Callable[[], None],
     ) -> None:
-        """``first`` was already read from ``chunks``. ``begun`` is waited for before the id of the
-        response goes out."""
+        """``first`` was already read from ``chunks``. ``gives`` is waited for before new ids go
+        out."""
         self._response = response
         self._filter = stream_filter
         self._call = call
         self._first = first
         self._chunks = chunks
-        self._begun = begun
-        self._has_begun = False
+        self._gives = gives
+        self._given = 0
         self._ended = ended
         self._closing: asyncio.Task[None] | None = None
 
@@ -206,9 +228,10 @@ class AnswerStream:
 
     async def _fed(self, chunk: bytes) -> bytes:
         out = self._filter.feed(chunk)
-        if not self._has_begun and self._filter.response is not None:
-            self._has_begun = True
-            await self._begun(self._filter.response)
+        ids = self._filter.ids
+        if len(ids) > self._given:
+            new, self._given = ids[self._given :], len(ids)
+            await self._gives(new)
         return out
 
 

@@ -209,6 +209,11 @@ class Upstream:
         self._endpoint = Endpoint(wire.name, url.rstrip("/"), api_key)
         self._client = AsyncModelClient(self._endpoint, silence_seconds=silence_seconds)
 
+    @property
+    def has_key(self) -> bool:
+        """Whether every request has the operator's key."""
+        return self._key is not None
+
     async def send(
         self,
         method: str,

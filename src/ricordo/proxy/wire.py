@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from ricordo.frozen import dataclass
+from ricordo.storage.upstream_ids import UpstreamId
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
@@ -21,8 +22,6 @@ class ChatMessage:
     role: str
     text: str
     calls: tuple[Mapping[str, Any], ...] = ()
-    response: str | None = None
-    """Of an answer: the id by which a later request can go on from it."""
 
     @property
     def has_content(self) -> bool:
@@ -170,9 +169,13 @@ def _decimal_number(text: str) -> float | str:
     return number if math.isfinite(number) else text
 
 
-_DECODER: Final = json.JSONDecoder(
-    parse_int=_whole_number, parse_float=_decimal_number, parse_constant=str
-)
+DECODING: Final[dict[str, Any]] = {
+    "parse_int": _whole_number,
+    "parse_float": _decimal_number,
+    "parse_constant": str,
+}
+"""How JSON is read that need not be all valid."""
+_DECODER: Final = json.JSONDecoder(**DECODING)
 
 
 def _members(text: str) -> dict[str, Span]:
@@ -247,8 +250,8 @@ class StreamListener(Protocol):
     """Collects the message of one streamed answer."""
 
     @property
-    def response(self) -> str | None:
-        """The id by which a later request can go on from the answer, once it has come."""
+    def ids(self) -> Sequence[UpstreamId]:
+        """What the answer has handed out so far by which later requests can go on from it."""
 
     def add(self, event: dict[str, Any]) -> None: ...
 
@@ -293,6 +296,9 @@ class Wire(Protocol):
         """Where memories go in this event of a stream."""
 
     def message_in(self, answer: dict[str, Any]) -> ChatMessage: ...
+
+    def ids_in(self, answer: dict[str, Any]) -> Sequence[UpstreamId]:
+        """See :class:`StreamListener`."""
 
     def listener(self) -> StreamListener: ...
 

@@ -12,7 +12,7 @@ from ricordo.storage.database import Database
 
 CHAIN: Final = (
     *("0007", "0008", "0009", "0010", "0011", "0012"),
-    *("0013", "0014", "0015", "0016", "0017"),
+    *("0013", "0014", "0015", "0016", "0017", "0018"),
 )
 """Every step since release 0.1.0, to recognise an up-to-date database without loading Alembic."""
 

@@ -27,6 +27,7 @@ from ricordo.model.vocabulary import (
     Source,
     Status,
     TokenKind,
+    UpstreamKind,
     VectorState,
     WebhookState,
 )
@@ -697,15 +698,17 @@ jobs: Final = _table(
     has_rowid=True,
 )
 
-upstream_responses: Final = _table(
-    "upstream_responses",
-    *_key(Words, "user_id", "response_hash"),
-    *_required(Words, "thread_id"),
+upstream_ids: Final = _table(
+    "upstream_ids",
+    *_key(Words, "user_id", "id_hash"),
+    *_required(Words, "kind", "thread_id"),
+    *_optional(Words, "agent_id"),
     *_required(Moment, "at"),
-    sa.Index("ix_upstream_responses_at", "user_id", "at"),
+    _one_of("kind", UpstreamKind),
+    sa.Index("ix_upstream_ids_at", "user_id", "at"),
 )
-"""The conversation of each response that a model's endpoint keeps, so that a request that goes on
-from one finds it."""
+"""What a model's endpoint keeps for a user, each with its conversation here: nobody else may name
+it, and a request that goes on from it finds where."""
 
 REPLACEMENTS: Final = (Event.SUPERSEDE.value, Event.MERGE.value)
 """The events of history by which one memory replaces another."""

@@ -35,7 +35,7 @@ from ricordo.storage.items import find_items
 from ricordo.storage.relations import trim_checked
 from ricordo.storage.sql import Condition, Moment
 from ricordo.storage.tables import history, item_index, items, links, threads
-from ricordo.storage.upstream_responses import trim_responses
+from ricordo.storage.upstream_ids import trim_ids
 from ricordo.storage.users import UpkeepState, find_summary, note_upkeep, upkeep_state
 from ricordo.upkeep.relations import prune_relations
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
@@ -177,7 +177,7 @@ def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
             + fold_tallies(writing, oldest_day, most)
             + trim_checked(writing.connection, user_id, checked_before, most)
             + trim_answers(writing.connection, user_id, now)
-            + trim_responses(writing.connection, user_id, now)
+            + trim_ids(writing.connection, user_id, now)
         )
 
 
