@@ -19,6 +19,7 @@ import pytest
 
 from tests.docs.markdown import RUN, Block, blocks, name_of, pages
 from tests.docs.reading import Reader, put_a_tokenizer
+from tests.migration.test_first_release import old_file
 from tests.support import postgres
 from tests.support.quick_command import stand_in
 
@@ -50,6 +51,7 @@ def test_the_examples_of_a_page_run(
     commands: Path,
     request: pytest.FixtureRequest,
     tmp_path: Path,
+    own_home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "work"
@@ -60,6 +62,8 @@ def test_the_examples_of_a_page_run(
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):  # what a reader with a model has
         monkeypatch.setenv(name, "sk-of-the-reader")
     put_a_tokenizer(folder)
+    if page.name == "upgrade.md":
+        old_file(own_home, "ricordo.db")
     programs = (str(commands), str(Path(sys.executable).parent), os.environ["PATH"])
     monkeypatch.setenv("PATH", os.pathsep.join(programs))  # for Python that calls it, too
     found = [one for one in blocks(page) if one.language in RUN]
