@@ -105,7 +105,10 @@ def read(chunks: Iterable[bytes]) -> list[bytes]:
 def test_chunks_say_what_the_whole_says(stream: bytes, at: list[int], wire: Wire) -> None:
     parts = cut(stream, at)
     assert read(parts) == read([stream])
-    whole, chunked = MemoryStreamFilter(wire, MEMORIES), MemoryStreamFilter(wire, MEMORIES)
+    whole, chunked = (
+        MemoryStreamFilter(wire, {"memories": MEMORIES}),
+        MemoryStreamFilter(wire, {"memories": MEMORIES}),
+    )
     out = whole.feed(stream) + whole.flush()
     assert b"".join(chunked.feed(part) for part in parts) + chunked.flush() == out
     assert chunked.message() == whole.message()
@@ -126,7 +129,7 @@ def test_chunks_say_what_the_whole_says_also_of_events_that_are_too_large(
 def test_all_that_comes_goes_on_and_no_more_than_the_memories_with_it(
     stream: bytes, at: list[int], wire: Wire
 ) -> None:
-    splicer = EventSplicer("memories", MEMORIES, wire.carrier)
+    splicer = EventSplicer({"memories": MEMORIES}, wire.carrier)
     out = b"".join(splicer.feed(part) for part in cut(stream, at)) + splicer.flush()
     added = f'"memories":{MEMORIES}'.encode()
     assert out.replace(b"," + added, b"").replace(added, b"") == stream

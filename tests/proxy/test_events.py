@@ -97,7 +97,7 @@ def test_every_way_to_cut_a_stream_in_two(
     for ending in (b"\n", b"\r\n", b"\r"):
         whole = stream.replace(b"\n", ending)
         for at in range(0, len(whole) + 1, 1 if ending == b"\r\n" else 7):
-            tap = MemoryStreamFilter(wire, MEMORIES)
+            tap = MemoryStreamFilter(wire, {"memories": MEMORIES})
             assert passed(tap, cut(whole, [at])) == added.replace(b"\n", ending)
             assert tap.message().text == said
 
@@ -113,7 +113,7 @@ def test_a_response_that_breaks_off_is_heard_as_far_as_it_came() -> None:
         + event("function_call_arguments.delta", output_index=1, delta='{"a"')
         + event("output_item.added", output_index=2, item={"type": "web_search_call", "id": "w"})
     )
-    tap = MemoryStreamFilter(RESPONSES, MEMORIES)
+    tap = MemoryStreamFilter(RESPONSES, {"memories": MEMORIES})
     tap.feed(stream)
     heard = tap.message()
     assert heard.text == "Green\ntea"
@@ -125,21 +125,24 @@ def test_a_response_that_breaks_off_is_heard_as_far_as_it_came() -> None:
 def test_nothing_is_added_after_a_first_event_that_is_no_object() -> None:
     for first in (b"data: [DONE]", b"data: hello", b'data: {"error": 1}', b"data: {\ndata: }"):
         stream = first + b"\n\n" + OPENAI_STREAM
-        assert passed(MemoryStreamFilter(OPENAI, MEMORIES), [stream]) == stream
+        assert passed(MemoryStreamFilter(OPENAI, {"memories": MEMORIES}), [stream]) == stream
     stream = ANTHROPIC_STREAM.replace(b"message_start", b"message_other")
-    assert passed(MemoryStreamFilter(ANTHROPIC, MEMORIES), [stream]) == stream
+    assert passed(MemoryStreamFilter(ANTHROPIC, {"memories": MEMORIES}), [stream]) == stream
     for kind in (b"created", b"completed"):
         stream = RESPONSES_STREAM.replace(b"response." + kind, b"response.other")
-        assert passed(MemoryStreamFilter(RESPONSES, MEMORIES), [stream]).count(ADDED) == 1
+        assert (
+            passed(MemoryStreamFilter(RESPONSES, {"memories": MEMORIES}), [stream]).count(ADDED)
+            == 1
+        )
 
 
 def test_only_the_first_event_is_held_back_and_no_line_for_ever() -> None:
-    splicer = EventSplicer("memories", "[]", OPENAI.carrier)
+    splicer = EventSplicer({"memories": "[]"}, OPENAI.carrier)
     assert splicer.feed(b": keep alive\n\ndata: {") == b": keep alive\n\n"
     assert splicer.feed(b'"a":1}') == b""
     assert splicer.feed(b"\n") == b'data: {"a":1,"memories":[]}\n'
     assert splicer.feed(b"\ndata: {") == b"\ndata: {"
-    splicer = EventSplicer("memories", "[]", OPENAI.carrier)
+    splicer = EventSplicer({"memories": "[]"}, OPENAI.carrier)
     piece = b"x" * 65_536
     assert b"".join(splicer.feed(piece) for _ in range(32)) == piece * 32
 
@@ -164,4 +167,4 @@ def test_an_event_that_is_too_large_is_not_heard_however_it_is_cut() -> None:
 @pytest.mark.requirement("faults.fuzzed")
 def test_many_lines_before_a_long_one_are_not_copied_with_each_of_them() -> None:
     stream = b"\n" * 100_000 + b"x" * 5_000_000
-    assert EventSplicer("memories", "[]", OPENAI.carrier).feed(stream) == stream
+    assert EventSplicer({"memories": "[]"}, OPENAI.carrier).feed(stream) == stream

@@ -16,11 +16,13 @@ from ricordo.limits import MAX_WAITING_EXCHANGES
 from ricordo.model.context import Context
 from ricordo.proxy import memory as proxy_memory
 from ricordo.proxy import service
+from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.background import BackgroundWrites
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.responses import RESPONSES
 from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
+from ricordo.proxy.wire import Wire
 from ricordo.storage.upstream_ids import thread_of_response
 from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
@@ -221,6 +223,48 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     assert [one["theme"] for one in json.loads(answer)["memories"]] == ["drinks"]
     assert "beer" not in json.dumps(model.prompts)
     assert recorded(memory) == [*said, "Tea."]
+
+
+@pytest.mark.requirement("proxy.memories")
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_was_quoted_is_named_beside_the_memories(
+    sqlite_url: str, open_store: Callable[..., Memory], model: FaultyModel, stream: bool
+) -> None:
+    settings = {"upstream_url": model.base_url, "anthropic_url": model.root}
+    memory = open_store(sqlite_url, context_threshold=0.0, **settings)
+    ana = memory.user("ana")
+    said = "I drink oolong tea with my sister Mara"
+    ana.observe([{"role": "user", "content": said}], thread="older")
+    (told,) = ana.form("older").decisions
+    ana.add("The user has a dog", theme="pets")
+    model.answer_with(lambda _body: "Oolong.")
+
+    async def chat(wire: Wire, part: str) -> tuple[bytes, Any]:
+        """An answer, and the part of it that says what was shown."""
+        proxy = ChatProxy(memory, memory.settings)
+        asked = {"role": "user", "content": "Oolong tea?"}
+        messages = {"input" if wire is RESPONSES else "messages": [asked]}
+        request = await proxy.read(wire, json.dumps({**messages, "stream": stream}).encode())
+        answer = await proxy.answer(request, query="", headers={}, caller=ANA)
+        if isinstance(answer.body, AnswerStream):
+            whole = b"".join([chunk async for chunk in answer.body])
+            event = json.loads(whole.partition(b"data: ")[2].partition(b"\n")[0])
+            found = event.get(part, event)
+        else:
+            whole = answer.body
+            found = json.loads(whole)
+        await proxy.aclose()
+        return whole, found
+
+    for wire, part in ((OPENAI, ""), (ANTHROPIC, "message"), (RESPONSES, "response")):
+        whole, found = asyncio.run(chat(wire, part))
+        (quote,) = [one for one in found["quotes"] if one["thread_id"] == "older"]
+        assert (quote["text"], quote["speaker"]) == (said, "user")
+        assert told.memory_id not in [one["id"] for one in found["memories"]]
+        shown = ana.context("Oolong tea?", modes="recall").quotes[0]
+        assert quote.keys() == shown.to_dict().keys()
+        assert whole.count(b'"quotes":[') == (2 if stream and wire is not OPENAI else 1)
+        assert "pets" in [one["theme"] for one in found["memories"]]
 
 
 @pytest.mark.requirement("projects.surfaces")

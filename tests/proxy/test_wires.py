@@ -289,11 +289,11 @@ def test_an_object_is_read_as_it_is_and_added_to_in_front_or_behind() -> None:
     assert json.loads(read.raw(spans)) == spans.value == [2, {"b": "é"}]
     assert [one.value for one in read.elements(spans)] == spans.value
     assert read.with_first("zz", '"new"').encode() == body.replace(b"{", b'{"zz":"new",', 1)
-    assert json.loads(with_last(body, "zz", "[1]")) == {**found, "zz": [1]}
-    assert with_last(body, "zz", "[1]").replace(b',"zz":[1]', b"") == body
+    assert json.loads(with_last(body, {"zz": "[1]"})) == {**found, "zz": [1]}
+    assert with_last(body, {"zz": "[1]"}).replace(b',"zz":[1]', b"") == body
     empty = JsonObject.read(b"{ }")
     assert empty is not None and json.loads(empty.with_first("zz", "1")) == {"zz": 1}
-    assert json.loads(with_last(b"{ }", "zz", "1")) == {"zz": 1}
+    assert json.loads(with_last(b"{ }", {"zz": "1"})) == {"zz": 1}
 
 
 def test_numbers_of_any_size_are_no_trouble() -> None:

@@ -40,7 +40,7 @@ _UPSTREAM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 _ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
     **_UPSTREAM_RESPONSES,
     200: {
-        "description": "The model's answer, with `memories`: those that it was shown."
+        "description": "The model's answer, with the `memories` and `quotes` that it was shown."
         " Streamed where the request says so.",
         "content": {"application/json": {"schema": _OBJECT}, "text/event-stream": {"schema": {}}},
     },

@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue, in_log
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_CONTEXT_TOKENS
-from ricordo.model.context import RecalledMemory
+from ricordo.model.context import RecalledMemory, RecalledTurn
 from ricordo.model.thread import NewTurn, Turn
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.prompt.fence import asking_tool
@@ -41,10 +41,11 @@ class FaultLog:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A text for the model, None where there is nothing to say, and the memories in it."""
+    """A text for the model, None where there is nothing to say, and what it shows."""
 
     text: str | None = None
     memories: tuple[RecalledMemory, ...] = ()
+    quotes: tuple[RecalledTurn, ...] = ()
 
 
 class ChatRecall:
@@ -101,7 +102,7 @@ class ChatRecall:
         self._faults.note("a part of it cannot be read now" if context.problems else None)
         if says_only_the_time(context.system):
             return Recalled()
-        return Recalled(context.system, context.memories)
+        return Recalled(context.system, context.memories, context.quotes)
 
 
 def storable(text: str) -> str:

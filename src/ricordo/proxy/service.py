@@ -259,8 +259,13 @@ class _Chat:
             self.keeping.note(ids, self.find_thread())
 
     @property
-    def memories(self) -> str:
-        return dumped([one.to_dict() for one in self.recalled.memories])
+    def shown(self) -> dict[str, str]:
+        """What the model was shown, as members of the answer."""
+        found = self.recalled
+        return {
+            "memories": dumped([one.to_dict() for one in found.memories]),
+            "quotes": dumped([one.to_dict() for one in found.quotes]),
+        }
 
     def find_thread(self) -> str | None:
         """The conversation; may ask the store."""
@@ -520,7 +525,7 @@ class ChatProxy:
         if headers.get("content-type", "").lower().startswith(_EVENTS):
             stream_filter: StreamFilter = PassThrough()
             if chat and is_readable:
-                stream_filter = MemoryStreamFilter(chat.wire, chat.memories)
+                stream_filter = MemoryStreamFilter(chat.wire, chat.shown)
             elif keeping and is_readable:
                 stream_filter = PassThrough(RESPONSES.listener())
             body: bytes | AnswerStream = self._stream(
@@ -561,7 +566,7 @@ class ChatProxy:
             self._remember(chat, NO_MESSAGE, ids)
             return body
         self._remember(chat, chat.wire.message_in(answer), ids)
-        return with_last(body, "memories", chat.memories)
+        return with_last(body, chat.shown)
 
     async def _recorded(self, chat: _Chat, body: bytes | AnswerStream) -> str:
         """Wait until what was said is committed, and with a ``body`` that is whole the answer, too.

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ricordo.providers.event_stream import DATA, EventReader
@@ -29,15 +29,14 @@ Event = dict[str, Any]
 
 
 class EventSplicer:
-    """Inserts a member into the JSON of the events that carry it.
+    """Inserts members into the JSON of the events that carry them.
 
     Everything else passes unchanged. Bytes are held back only up to the end of a line, and only
     until the last of those events has come.
     """
 
-    def __init__(self, name: str, value: str, carrier: Callable[[Event], Carrier]) -> None:
-        self._name = name
-        self._value = value
+    def __init__(self, added: Mapping[str, str], carrier: Callable[[Event], Carrier]) -> None:
+        self._added = added
         self._carrier = carrier
         self._pending = b""
         self._is_searching = True
@@ -70,8 +69,8 @@ class EventSplicer:
         carrier = Carrier() if event is None else self._carrier(event)
         self._is_searching = not carrier.is_last
         for member in carrier.members:
-            data = with_last_in(data, member, self._name, self._value)
-        return DATA + (with_last(data, self._name, self._value) if carrier.event else data)
+            data = with_last_in(data, member, self._added)
+        return DATA + (with_last(data, self._added) if carrier.event else data)
 
 
 class StreamFilter(Protocol):
@@ -111,10 +110,10 @@ class PassThrough:
 
 
 class MemoryStreamFilter:
-    """Adds the memories to the events that carry them, and collects the message."""
+    """Adds what the model was shown to the events that carry it, and collects the message."""
 
-    def __init__(self, wire: Wire, memories: str) -> None:
-        self._splicer = EventSplicer("memories", memories, wire.carrier)
+    def __init__(self, wire: Wire, shown: Mapping[str, str]) -> None:
+        self._splicer = EventSplicer(shown, wire.carrier)
         self._ear = _Ear(wire.listener())
 
     @property

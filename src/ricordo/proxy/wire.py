@@ -131,21 +131,21 @@ def read_object(body: bytes) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def with_last(body: bytes, name: str, new: str) -> bytes:
-    """The text of a JSON object with one more member after all others."""
+def with_last(body: bytes, added: Mapping[str, str]) -> bytes:
+    """The text of a JSON object with more members after all others; their values are JSON."""
     end = body.rindex(b"}")
     is_empty = body[:end].rstrip(_SPACE_BYTES).endswith(b"{")
-    added = f"{'' if is_empty else ','}{dumped(name)}:{new}"
-    return body[:end] + added.encode("utf-8") + body[end:]
+    members = ",".join(f"{dumped(name)}:{new}" for name, new in added.items())
+    return body[:end] + f"{'' if is_empty else ','}{members}".encode() + body[end:]
 
 
-def with_last_in(body: bytes, member: str, name: str, new: str) -> bytes:
+def with_last_in(body: bytes, member: str, added: Mapping[str, str]) -> bytes:
     """The same in the object of a member; unchanged where that is none."""
     read = JsonObject.read(body)
     span = None if read is None else read.members.get(member)
     if read is None or span is None or not isinstance(span.value, dict):
         return body
-    inner = with_last(read.raw(span).encode("utf-8"), name, new)
+    inner = with_last(read.raw(span).encode("utf-8"), added)
     return read.with_replaced(span, inner.decode("utf-8")).encode("utf-8")
 
 
