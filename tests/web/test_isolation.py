@@ -114,13 +114,16 @@ def _comparable(answer: httpx2.Response) -> str:
     return re.sub(r"memory \d+|thread '[^']*'|request \w+", "", main_text(answer))
 
 
+_ACTIONS = ("undo", "restore", "rate", "pin", "tags", "archive", "forget", "unlink")
+
+
 def test_nothing_can_be_done_to_what_is_the_others(two: Two) -> None:
     sender, ana = Sender(two.service, key=two.ben.secret), two.service.memory.user("ana")
     before = (ana.revision(), [one.id for one in ana.proposals()])
     page = sender.get("/ui/memories").text
     token = page.partition('name="token" value="')[2].partition('"')[0]
     for kind, numbers, actions in (
-        ("memories", two.ana.life.items, ("undo", "restore", "rate", "pin", "tags")),
+        ("memories", two.ana.life.items, _ACTIONS),
         ("proposals", two.ana.has.known["proposal"], ("approve", "reject")),
     ):
         for number, action in product(numbers, actions):

@@ -25,7 +25,7 @@ def forms(visit: Visit, item_id: int) -> list[str]:
     """What can be done on the page of a memory, beside rating and marking it."""
     html = visit.get(at(item_id)).text
     found = re.findall(rf'action="/ui/memories/{item_id}/(\w+)"', html)
-    return [one for one in found if one not in ("rate", "pin", "tags")]
+    return [one for one in found if one not in ("rate", "pin", "tags", "archive", "forget")]
 
 
 def act(visit: Visit, item_id: int, action: str, **fields: str) -> Any:

@@ -33,6 +33,7 @@ from ricordo.observability.logs import note_error
 from ricordo.web.forms import Fields, Posted, tags_in
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.routing import page_router
+from ricordo.web.sessions import Reverse
 from ricordo.web.wording import SOURCES, steps
 
 _LEFT: Final = 2.0  # percent of the width, so that icons at the ends are not cut off
@@ -47,6 +48,8 @@ _SAID: Final = {
     "outdated": "Noted: it is outdated, and shown as current nowhere.",
     "withdrawn": "Taken back.",
 }
+_UNLINKED: Final = "It is not shown here any more, and cannot be offered again."
+_LIST: Final = "/ui/memories"
 _OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is the current state."
 
 
@@ -117,7 +120,34 @@ def undo(page: Page, form: Posted, id: int) -> Response:
 
 @router.post("/memories/{id}/restore")
 def restore(page: Page, form: Posted, id: int) -> Response:
-    return _act(page, form, _checked_id(id), page.memory.restore, "Restored.")
+    def put_away_again(before: Item, now: Item) -> Reverse:
+        return _back(now, "archive" if before.status is Status.ARCHIVED else "forget")
+
+    return _act(page, form, _checked_id(id), page.memory.restore, "Restored.", put_away_again)
+
+
+@router.post("/memories/{id}/archive")
+def archive(page: Page, form: Posted, id: int) -> Response:
+    return _act(page, form, _checked_id(id), page.memory.archive, "Archived.", _restored)
+
+
+@router.post("/memories/{id}/forget")
+def forget(page: Page, form: Posted, id: int) -> Response:
+    def put_away(item_id: int, **given: Any) -> Item:
+        return page.memory.forget(item_id, **given)[0]
+
+    return _act(page, form, _checked_id(id), put_away, "Forgotten.", _restored)
+
+
+@router.post("/memories/{id}/unlink")
+def unlink(page: Page, form: Posted, id: int) -> Response:  # noqa: ARG001 - its token is checked
+    """Have what another user shares no more."""
+    try:
+        page.memory.unlink(_checked_id(id))
+    except _REFUSED as error:
+        note_error(error)
+        return _memory_page(page, id, error)
+    return page.redirect(_LIST, notice=_UNLINKED)
 
 
 @router.post("/memories/{id}/rate")
@@ -128,8 +158,12 @@ def rate(page: Page, form: Posted, id: int) -> Response:
     def say(item_id: int, **given: Any) -> Item:
         return page.memory.rate(item_id, verdict, query=form.get("query"), **given)
 
+    def as_before(before: Item, now: Item) -> Reverse:
+        former = rating_by(page.memory.scope, before)
+        return _back(now, "rate", verdict="withdrawn" if former is None else former.verdict.value)
+
     if not page.is_partial:
-        return _act(page, form, item_id, say, _SAID.get(verdict, "Noted."))
+        return _act(page, form, item_id, say, _SAID.get(verdict, "Noted."), as_before)
     refusal = None
     try:
         item = say(item_id)
@@ -155,7 +189,11 @@ def pin(page: Page, form: Posted, id: int) -> Response:
     def change(item_id: int, *, reason: str | None, **given: Any) -> Item:  # noqa: ARG001
         return page.memory.pin(item_id, pinned, **given)
 
-    return _act(page, form, _checked_id(id), change, "Pinned." if pinned else "No longer pinned.")
+    def as_before(_before: Item, now: Item) -> Reverse:
+        return _back(now, "pin", **({} if pinned else {"pinned": "1"}))
+
+    notice = "Pinned." if pinned else "No longer pinned."
+    return _act(page, form, _checked_id(id), change, notice, as_before)
 
 
 @router.post("/memories/{id}/tags")
@@ -170,7 +208,10 @@ def tag(page: Page, form: Posted, id: int) -> Response:
         page.memory.add(item.content, supersedes=item_id, tags=tags, reason=reason)
         return page.memory.get(item_id)
 
-    return _act(page, form, _checked_id(id), change, "Tags saved.")
+    def as_before(_before: Item, now: Item) -> Reverse:
+        return _back(now, "undo")
+
+    return _act(page, form, _checked_id(id), change, "Tags saved.", as_before)
 
 
 def _checked_id(id: int) -> int:
@@ -182,9 +223,18 @@ def _checked_id(id: int) -> int:
 
 
 def _act(
-    page: PageRequest, form: Fields, item_id: int, act: Callable[..., Item], notice: str
+    page: PageRequest,
+    form: Fields,
+    item_id: int,
+    act: Callable[..., Item],
+    notice: str,
+    reverse: Callable[[Item, Item], Reverse] | None = None,
 ) -> Response:
-    """Do it and show the result, or say why it was refused and show the current state."""
+    """Do it and show the result, or say why it was refused and show the current state.
+
+    ``reverse`` makes the form that takes it back of the memory before and after.
+    """
+    before = None if reverse is None else _any_of(page, item_id)
     try:
         item = act(
             item_id, reason=form.get("reason"), expected_updated_at=form.get("expected_updated_at")
@@ -194,7 +244,33 @@ def _act(
         return _memory_page(page, item_id, error)
     if item.id != item_id:
         notice = f"{notice} This is the restored memory."
-    return page.redirect(f"/ui/memories/{item.id}", notice=notice)
+    back = None
+    if reverse is not None and before is not None and item.updated_at != before.updated_at:
+        back = reverse(before, item)
+    return page.redirect(f"{_LIST}/{item.id}", notice=notice, reverse=back)
+
+
+def _any_of(page: PageRequest, item_id: int) -> Item | None:
+    return next(iter(page.memory.get_many([item_id], include_deleted=True)), None)
+
+
+def _back(item: Item, action: str, **fields: str) -> Reverse:
+    """What brings a memory back from this state, and from no later one."""
+    seen = {"expected_updated_at": format_moment(item.updated_at)}
+    return Reverse(f"{_LIST}/{item.id}/{action}", {**seen, **fields})
+
+
+def _restored(_before: Item, now: Item) -> Reverse:
+    return _back(now, "restore")
+
+
+def stored_by(page: PageRequest, item_id: int) -> Reverse:
+    """What takes a memory back that was just stored, changed or shown by a decision."""
+    item = page.memory.get(item_id)
+    if item.user_id != page.user:
+        return Reverse(f"{_LIST}/{item_id}/unlink", {})
+    changed = page.memory.lineage(item_id).undoable is not None
+    return _back(item, "undo" if changed else "forget")
 
 
 def _memory_page(page: PageRequest, item_id: int, refused: RicordoError | None = None) -> Response:

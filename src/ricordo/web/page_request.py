@@ -18,7 +18,7 @@ from ricordo.observability.logs import note_key
 from ricordo.storage.keys import session_has_ended
 from ricordo.user_memory import UserMemory
 from ricordo.web.rendering import GLOBAL_NAVIGATION, NAVIGATION, PRIVATE, rendered
-from ricordo.web.sessions import Session, SessionCookies
+from ricordo.web.sessions import Reverse, Session, SessionCookies
 from ricordo.web.wording import Whose
 
 DEFAULT_USER: Final = "me"
@@ -125,10 +125,12 @@ class PageRequest:
 
         ``counting=False`` reads nothing for the navigation, as after a failed read.
         """
-        notice, self.session = self.session.notice, self.session.with_notice(None)
+        notice, reverse = self.session.notice, self.session.reverse
+        self.session = self.session.with_notice(None)
         shared = {
             "page": self,
             "notice": notice,
+            "reverse": reverse,
             "navigation": GLOBAL_NAVIGATION if self.is_global else NAVIGATION,
             "open_proposals": self._open_proposals() if counting else 0,
         }
@@ -151,11 +153,20 @@ class PageRequest:
         return rendered(template, {"page": self, **values}, status)
 
     def redirect(
-        self, path: str, *, notice: str | None = None, session: Session | None = None
+        self,
+        path: str,
+        *,
+        notice: str | None = None,
+        reverse: Reverse | None = None,
+        session: Session | None = None,
     ) -> Response:
-        """Redirect to a page that shows the notice once, with this session or the present one."""
+        """Redirect to a page that shows the notice once, with this session or the present one.
+
+        With ``reverse`` the notice has a button that takes it back.
+        """
         response = redirection(path, by_htmx=self.is_partial)
-        self.cookies.put(self.request, response, session or self.session.with_notice(notice))
+        told = session or self.session.with_notice(notice, reverse)
+        self.cookies.put(self.request, response, told)
         return response
 
     def _open_proposals(self) -> int:

@@ -13,9 +13,11 @@ from ricordo.memories.sharing import decides
 from ricordo.model.fields import ANY
 from ricordo.model.vocabulary import ProposalState
 from ricordo.web.forms import Fields, Posted
+from ricordo.web.memory import stored_by
 from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.rendering import PRIVATE, address, next_page
 from ricordo.web.routing import page_router
+from ricordo.web.sessions import Reverse
 
 _PATH: Final = "/ui/proposals"
 _OPEN: Final = ProposalState.OPEN.value
@@ -83,12 +85,14 @@ def approve(page: Page, form: Posted, id: int) -> Response:
         added = page.memory.approve(id, reason=form.get("reason"))
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
         return _not_decided(page, problem)
-    notice = "Approved and stored."
+    notice, reverse = "Approved and stored.", None
+    if not added.duplicate:
+        reverse = stored_by(page, added.id)
     if added.duplicate:
         notice = "Approved. It was known already, so nothing new was stored."
     elif added.updated:
         notice = "Approved. The existing memory was changed."
-    return _to_next(page, form, notice, added.id)
+    return _to_next(page, form, notice, added.id, reverse)
 
 
 @router.post("/proposals/{id}/reject")
@@ -115,7 +119,8 @@ def unblock_sender(page: Page, form: Posted) -> Response:
         page.memory.unblock_sender(form.get("sender", ""))
     except InvalidValue as problem:
         return _not_decided(page, problem)
-    return page.redirect(_PATH, notice=_UNBLOCKED)
+    again = Reverse(f"{_PATH}/senders/block", {"sender": form.get("sender", "")})
+    return page.redirect(_PATH, notice=_UNBLOCKED, reverse=again)
 
 
 def _show(
@@ -153,12 +158,18 @@ def _listed(page: PageRequest, state: str, cursor: str | None = None) -> dict[st
     }
 
 
-def _to_next(page: PageRequest, form: Fields, notice: str, stored: int | None = None) -> Response:
+def _to_next(
+    page: PageRequest,
+    form: Fields,
+    notice: str,
+    stored: int | None = None,
+    reverse: Reverse | None = None,
+) -> Response:
     """Back to the list, at the proposal after the decided one."""
     following = form.get("next", "")
     is_number = following.isascii() and following.isdecimal()
     place = f"#proposal-{following}" if is_number else ""
-    return page.redirect(address(_PATH, stored=stored) + place, notice=notice)
+    return page.redirect(address(_PATH, stored=stored) + place, notice=notice, reverse=reverse)
 
 
 def _not_decided(

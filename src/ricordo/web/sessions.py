@@ -8,8 +8,9 @@ import json
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from cryptography.fernet import Fernet, InvalidToken
 from starlette.requests import Request
@@ -25,11 +26,18 @@ PATH: Final = "/ui"
 """Cookies are sent below this path only, never to the API, which takes keys."""
 
 _log = logging.getLogger(__name__)
-_KEPT: Final = ("id", "key_id", "user", "notice", "token")
+_KEPT: Final = ("id", "key_id", "user", "notice", "reverse", "token")
 
 
 def _new_token() -> str:
     return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+class Reverse(NamedTuple):
+    """A form that takes back what was just done: where it goes, and its fields."""
+
+    path: str
+    fields: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +45,16 @@ class Session:
     """The content of the cookie.
 
     ``id`` stays the same when the cookie is renewed, and so does the time when it expires. ``user``
-    is the user whose memory is shown. ``token`` is the CSRF token. ``notice`` is shown once and
-    never quotes a memory. ``began_at`` is in seconds; None before the first cookie.
+    is the user whose memory is shown. ``token`` is the CSRF token. ``notice`` is shown once, with a
+    button for ``reverse``, and neither quotes a memory. ``began_at`` is in seconds; None before the
+    first cookie.
     """
 
     id: str = field(default_factory=_new_token)
     key_id: str | None = None
     user: str | None = None
     notice: str | None = None
+    reverse: Reverse | None = None
     token: str = field(default_factory=_new_token, repr=False)
     began_at: int | None = None
 
@@ -55,10 +65,10 @@ class Session:
     def with_user(self, user: str | None) -> Self:
         """The session with another user and a new token, so that forms on pages of the former user
         expire."""
-        return replace(self, user=user, token=_new_token())
+        return replace(self, user=user, notice=None, reverse=None, token=_new_token())
 
-    def with_notice(self, notice: str | None) -> Self:
-        return replace(self, notice=notice)
+    def with_notice(self, notice: str | None, reverse: Reverse | None = None) -> Self:
+        return replace(self, notice=notice, reverse=reverse)
 
 
 class SessionCookies:
@@ -81,6 +91,8 @@ class SessionCookies:
             return None
         # A cookie of another release may have other fields.
         known = {name: values[name] for name in _KEPT if name in values}
+        if known.get("reverse") is not None:
+            known["reverse"] = Reverse(*known["reverse"])
         return Session(**known, began_at=began_at)
 
     def put(self, request: Request, response: Response, session: Session) -> None:
