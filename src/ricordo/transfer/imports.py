@@ -19,21 +19,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything
-from ricordo.transfer import (
-    chatgpt,
-    claude,
-    folders,
-    foreign_files,
-    keyvalue,
-    letta,
-    lines,
-    markdown,
-    mcp_memory,
-    mem0,
-    open_webui,
-    records,
-    zep,
-)
+from ricordo.transfer import chat_exports, foreign_files, markdown, memory_systems, plain_files
 from ricordo.transfer.drafts import FileOpener, ImportedData, UserDraft, imported_draft
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.transfer.merge import check_memories, merge_user
@@ -53,7 +39,7 @@ def _read_folder(path: Path) -> Iterator[ImportedData]:
     """
     skipped: Counter[str] = Counter()
     is_read = False
-    with folders.opened(path) as files:
+    with foreign_files.opened_folder(path) as files:
         for file in files:
             try:
                 name = _format_in_folder(file.path)
@@ -76,7 +62,7 @@ def _format_in_folder(path: Path) -> str | None:
     try:
         name = recognise(path)
     except ImportFailed:
-        if folders.is_binary(path):
+        if foreign_files.is_binary(path):
             return None
         raise
     if name == _FOLDER:
@@ -85,35 +71,35 @@ def _format_in_folder(path: Path) -> str | None:
 
 
 IMPORTERS: Final[Mapping[str, Importer]] = {
-    "mem0": mem0.read,
-    "chatgpt": chatgpt.read,
-    "claude": claude.read,
-    "openwebui": open_webui.read,
-    "letta": letta.read,
-    "zep": zep.read,
-    "mcp-memory": mcp_memory.read,
-    "jsonl": records.read,
-    "keyvalue": keyvalue.read,
+    "mem0": memory_systems.read_mem0,
+    "chatgpt": chat_exports.read_chatgpt,
+    "claude": chat_exports.read_claude,
+    "openwebui": chat_exports.read_open_webui,
+    "letta": memory_systems.read_letta,
+    "zep": memory_systems.read_zep,
+    "mcp-memory": memory_systems.read_mcp,
+    "jsonl": plain_files.read_records,
+    "keyvalue": plain_files.read_keyvalue,
     "markdown": markdown.read,
-    "lines": lines.read,
+    "lines": plain_files.read_lines,
     _FOLDER: _read_folder,
 }
 
 # Ordered: what fits an earlier one may look like flat key-value JSON as well.
 _JSON_SHAPES: Final[Mapping[str, Callable[[object], bool]]] = {
-    "chatgpt": chatgpt.fits,
-    "claude": claude.fits,
-    "mcp-memory": mcp_memory.fits,
-    "letta": letta.fits,
-    "zep": zep.fits,
-    "openwebui": open_webui.fits,
-    "mem0": mem0.fits,
-    "jsonl": records.fits,
-    "keyvalue": keyvalue.fits,
+    "chatgpt": chat_exports.fits_chatgpt,
+    "claude": chat_exports.fits_claude,
+    "mcp-memory": memory_systems.fits_mcp,
+    "letta": memory_systems.fits_letta,
+    "zep": memory_systems.fits_zep,
+    "openwebui": chat_exports.fits_open_webui,
+    "mem0": memory_systems.fits_mem0,
+    "jsonl": plain_files.fits_records,
+    "keyvalue": plain_files.fits_keyvalue,
 }
 _TEXT_SHAPES: Final[Mapping[str, Callable[[Path], bool]]] = {
     "markdown": markdown.fits,
-    "lines": lines.fits,
+    "lines": plain_files.fits_lines,
 }
 _SHOWN_USERS: Final = 5
 _ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
@@ -367,8 +353,8 @@ def recognise(path: Path) -> str:
         return _FOLDER
     if foreign_files.is_archive(path):
         return _format_of_archive(path)
-    if open_webui.is_database(path):
-        return open_webui.NAME
+    if chat_exports.is_database(path):
+        return chat_exports.OPEN_WEBUI
     try:
         recognised = _format_of_json(foreign_files.document(path).data)
     except ImportFailed as problem:
@@ -382,7 +368,7 @@ def recognise(path: Path) -> str:
 
 
 def _format_of_archive(path: Path) -> str:
-    exports = {*chatgpt.MEMBERS, *claude.MEMBERS}
+    exports = {*chat_exports.CHATGPT_MEMBERS, *chat_exports.CLAUDE_MEMBERS}
     try:
         if not foreign_files.holds(path, exports) and foreign_files.holds(path, ["*"]):
             return _FOLDER
