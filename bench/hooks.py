@@ -23,7 +23,7 @@ from bench.options import Commands, add_json
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.coding_agents import resident
-from ricordo.coding_agents.programs import commands
+from ricordo.coding_agents.installation import commands
 from ricordo.files.disk import locked
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress

@@ -21,7 +21,7 @@ import httpx2
 import sqlalchemy as sa
 
 from bench.attack.planted import Planted
-from ricordo.files.folder import UserFiles
+from ricordo.files.home import UserFiles
 from ricordo.memory import Memory
 from ricordo.storage.tables import metadata
 from ricordo.testing import ModelServer

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from bench.work.sessions import Expected, Session
-from ricordo.coding_agents.brief import brief, for_prompt
+from ricordo.coding_agents.brief import brief, matters_for_prompt
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.memory import Memory
 from ricordo.model.item import Item
@@ -98,7 +98,9 @@ def _show(
     user = memory.user(_USER)
     known = {one.id: one for other in sessions for one in other.known}
     begun = brief(user, session.project, session=session.thread, budget_tokens=BRIEF_TOKENS)
-    prompt = for_prompt(user, session.project, session.first_prompt, f"{session.thread} alone")
+    prompt = matters_for_prompt(
+        user, session.project, session.first_prompt, f"{session.thread} alone"
+    )
     if begun.text:
         measured.tokens.append(estimate_tokens(begun.text))
     texts = [

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from ricordo.memory import Memory
-from ricordo.model.activity import TOKENS
-from ricordo.model.job import STORE_JOB_USER
+from ricordo.model.activity import STORE_JOB_USER, TOKENS
 from ricordo.model.record import Record
 from ricordo.storage.tables import items, jobs, tallies
 

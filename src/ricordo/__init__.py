@@ -74,10 +74,10 @@ from ricordo.errors import (
     UserNotFound,
     WebhookNotFound,
 )
+from ricordo.model.activity import Job
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Added, Item, Theme
-from ricordo.model.job import Job
 from ricordo.model.record import Page
 from ricordo.model.scope import Scope
 from ricordo.model.thread import FormedTurn, NewTurn, Observed, Thread, Turn
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from ricordo.access.webhook_signatures import verify_webhook
     from ricordo.aio import AsyncMemory, AsyncUserMemory
     from ricordo.memory import Memory
-    from ricordo.model.activity import ActivityEvent, Counters, DayActivity
+    from ricordo.model.activity import ActivityEvent, Counters, DayActivity, JobStats
     from ricordo.model.context import (
         Context,
         Feedback,
@@ -120,10 +120,8 @@ if TYPE_CHECKING:
         TokenSplit,
     )
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
-    from ricordo.model.grant import Grant
     from ricordo.model.group import Group, GroupMember, Membership
-    from ricordo.model.item import Change, Changes, Lineage, Project
-    from ricordo.model.job import JobStats
+    from ricordo.model.item import Change, Changes, Lineage, Project, Rating
     from ricordo.model.profile import (
         FieldOutcome,
         FieldUpdate,
@@ -133,7 +131,6 @@ if TYPE_CHECKING:
         Summary,
     )
     from ricordo.model.proposal import BlockedSender, Link, Proposal, Proposed
-    from ricordo.model.rating import Rating
     from ricordo.model.reports import (
         AuditReport,
         BackupReport,
@@ -150,7 +147,7 @@ if TYPE_CHECKING:
         RestoreReport,
         RoundReport,
     )
-    from ricordo.model.scope import ApiKey, CreatedKey
+    from ricordo.model.scope import ApiKey, CreatedKey, Grant
     from ricordo.model.search import (
         Bullet,
         MemoryHit,
@@ -385,11 +382,11 @@ _LAZY: Final = {
     "FieldOutcome": "ricordo.model.profile",
     "FieldUpdate": "ricordo.model.profile",
     "FormationReport": "ricordo.model.reports",
-    "Grant": "ricordo.model.grant",
+    "Grant": "ricordo.model.scope",
     "Group": "ricordo.model.group",
     "GroupMember": "ricordo.model.group",
     "ImportReport": "ricordo.model.reports",
-    "JobStats": "ricordo.model.job",
+    "JobStats": "ricordo.model.activity",
     "Lineage": "ricordo.model.item",
     "Project": "ricordo.model.item",
     "Link": "ricordo.model.proposal",
@@ -409,7 +406,7 @@ _LAZY: Final = {
     "QueryAnswer": "ricordo.model.search",
     "RecalledMemory": "ricordo.model.context",
     "RecalledTurn": "ricordo.model.context",
-    "Rating": "ricordo.model.rating",
+    "Rating": "ricordo.model.item",
     "Related": "ricordo.model.search",
     "RelationEdge": "ricordo.model.search",
     "RelationGraph": "ricordo.model.search",

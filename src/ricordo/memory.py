@@ -12,14 +12,13 @@ from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, RicordoError, StorageError, UserNotFound, in_log
 from ricordo.files.home import FilesErasure
 from ricordo.index.rebuild import bring_up_to_date, rebuild
-from ricordo.memories import erasure, lookup, membership
+from ricordo.memories import lifecycle, lookup, sharing
 from ricordo.model import checks
-from ricordo.model.activity import Counters, DayActivity
+from ricordo.model.activity import Counters, DayActivity, Job, JobStats
 from ricordo.model.checks import category_slugs
 from ricordo.model.filters import ItemFilter, Order, Sort, SortColumn
 from ricordo.model.group import Group, GroupMember, group_name, space_of
 from ricordo.model.item import Item
-from ricordo.model.job import Job, JobStats
 from ricordo.model.record import Page
 from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport, ModelReport
 from ricordo.model.scope import ApiKey, CreatedKey, Scope
@@ -30,10 +29,10 @@ from ricordo.operations import store as describe
 from ricordo.operations import webhooks as describe_webhooks
 from ricordo.operations.operation import Operation
 from ricordo.settings import Settings
+from ricordo.storage.access import StoredKeys
 from ricordo.storage.activity import count_active, counters_of, daily_of
 from ricordo.storage.database import rehearsing, retried
 from ricordo.storage.groups import list_groups
-from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
 from ricordo.user_memory import UserMemory
@@ -144,7 +143,7 @@ class Memory:
     def erase_user(self, user_id: str) -> ErasureReceipt:
         with FilesErasure.begin(self.parts.files, user_id) as files:
             try:
-                receipt = erasure.erase_user(self.database, user_id)
+                receipt = lifecycle.erase_user(self.database, user_id)
             except UserNotFound:
                 if not files.exist:
                     raise
@@ -251,7 +250,7 @@ class Memory:
     @_implements(describe_groups.create_group)
     @retried
     def create_group(self, group: str, title: str | None, manager: str | None) -> Group:
-        return membership.create(self.database, group, title, manager)
+        return sharing.create(self.database, group, title, manager)
 
     @_implements(describe_groups.all_groups)
     def groups(self, limit: int, after: str) -> tuple[Group, ...]:
@@ -262,7 +261,7 @@ class Memory:
     @_implements(describe_groups.delete_group)
     @retried
     def delete_group(self, group: str) -> ErasureReceipt:
-        receipt = erasure.erase_group(self.database, group)
+        receipt = lifecycle.erase_group(self.database, group)
         self.recall.indexes.forget(space_of(group))
         self.recall.names.forget(space_of(group))
         return receipt
@@ -270,19 +269,19 @@ class Memory:
     @_implements(describe_groups.all_members)
     def members(self, group: str) -> tuple[GroupMember, ...]:
         with self.database.read_all() as view:
-            return membership.members(view, group)
+            return sharing.members(view, group)
 
     @_implements(describe_groups.set_any_member)
     @retried
     def set_member(self, group: str, member: str, role: GroupRole) -> GroupMember:
         with self.database.write(space_of(group)) as writing, writing.acting_for_all():
-            return membership.put(writing, group, member, role, by=None)
+            return sharing.put(writing, group, member, role, by=None)
 
     @_implements(describe_groups.remove_any_member)
     @retried
     def remove_member(self, group: str, member: str) -> None:
         with self.database.write(space_of(group)) as writing, writing.acting_for_all():
-            membership.remove(writing, group, member, by_operator=True)
+            sharing.remove(writing, group, member, by_operator=True)
 
     # -- webhooks --------------------------------------------------------------------------
 

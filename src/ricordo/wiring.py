@@ -21,11 +21,11 @@ from ricordo.errors import (
     needs_extra,
     without_password,
 )
-from ricordo.files.folder import FilesFolder
+from ricordo.files.home import FilesFolder
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.index.embedders import Embedders
 from ricordo.index.rebuild import note_versions
-from ricordo.memories.theme_counts import ThemeCounts
+from ricordo.memories.lookup import ThemeCounts
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.reports import BackupReport, RestoreReport
@@ -527,7 +527,7 @@ class _Parts(Parts):
         )
 
     def make_prompting(self) -> "PromptService":
-        from ricordo.files.prompt_files import PromptFiles
+        from ricordo.files.home import PromptFiles
         from ricordo.prompt.service import PromptService
 
         policy, files = prompt_policy(self._settings, self._token_counter), PromptFiles(self.files)

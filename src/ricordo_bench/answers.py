@@ -19,8 +19,8 @@ from ricordo.model.vocabulary import ContextMode
 from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import Message
 from ricordo.providers.embedder import Embedder
+from ricordo.text.dates import spelled
 from ricordo.text.normalise import folded, is_dense
-from ricordo.text.relative_dates import spelled
 from ricordo.text.tokens import estimate_tokens
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory

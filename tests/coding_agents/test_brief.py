@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.coding_agents.brief import Shown, brief, for_prompt
+from ricordo.coding_agents.brief import Shown, brief, matters_for_prompt
 from ricordo.coding_agents.capture import record
 from ricordo.coding_agents.entry import Entry, ToolCall
 from ricordo.coding_agents.projects import Project
@@ -130,7 +130,7 @@ def test_the_budget_holds_and_each_kind_has_its_share(shop: Sessions) -> None:
 def test_nothing_is_shown_where_nothing_is_known(shop: Sessions) -> None:
     assert brief(shop.ana, BLOG) == Shown()
     assert brief(shop.memory.user("nobody"), SHOP) == Shown()
-    assert for_prompt(shop.ana, BLOG, "Which cache do we use?", "codex:x") == Shown()
+    assert matters_for_prompt(shop.ana, BLOG, "Which cache do we use?", "codex:x") == Shown()
     assert not shop.ana.checkpoints().items
 
 
@@ -140,7 +140,7 @@ def test_the_person_comes_along_and_other_projects_do_not(shop: Sessions) -> Non
     shown = brief(shop.ana, SHOP)
     assert "Answer briefly." in shown.text
     assert "Hugo" not in shown.text
-    assert "Hugo" not in for_prompt(shop.ana, SHOP, "Is Hugo quick?", "codex:x").text
+    assert "Hugo" not in matters_for_prompt(shop.ana, SHOP, "Is Hugo quick?", "codex:x").text
     assert "Redis" not in brief(shop.ana, BLOG).text
 
 
@@ -171,19 +171,19 @@ def test_a_session_is_shown_nothing_twice(
 ) -> None:
     session = "codex:next"
     asked = "Did we decide to use Redis, which two servers share?"
-    before = for_prompt(shop.ana, SHOP, asked, session)
+    before = matters_for_prompt(shop.ana, SHOP, asked, session)
     assert any("Redis" in one.content for one in shop.ana.get_many(before.ids))
     again = open_store(backend_url).user("ana")
-    assert for_prompt(again, SHOP, asked, session) == Shown()
-    assert for_prompt(again, SHOP, asked, "codex:other").ids == before.ids
+    assert matters_for_prompt(again, SHOP, asked, session) == Shown()
+    assert matters_for_prompt(again, SHOP, asked, "codex:other").ids == before.ids
     shown = brief(shop.ana, SHOP, session="codex:third")
     assert set(before.ids) <= set(shown.ids)
-    assert for_prompt(again, SHOP, asked, "codex:third") == Shown()
+    assert matters_for_prompt(again, SHOP, asked, "codex:third") == Shown()
 
 
 def test_a_prompt_about_something_else_is_shown_nothing(shop: Sessions) -> None:
-    assert for_prompt(shop.ana, SHOP, "How tall is the Eiffel tower?", "codex:x") == Shown()
-    assert for_prompt(shop.ana, SHOP, "   ", "codex:x") == Shown()
+    assert matters_for_prompt(shop.ana, SHOP, "How tall is the Eiffel tower?", "codex:x") == Shown()
+    assert matters_for_prompt(shop.ana, SHOP, "   ", "codex:x") == Shown()
 
 
 def test_after_the_deadline_nothing_is_shown_and_nothing_counts(
@@ -276,6 +276,8 @@ def test_no_generated_secret_reaches_a_memory_or_a_brief(sessions: Sessions) -> 
     sessions.had(*said)
     kept = [f"{one.content} {one.source_context}" for one in sessions.ana.list(limit=1000)]
     shown = brief(sessions.ana, SHOP, budget_tokens=20_000).text
-    asked = for_prompt(sessions.ana, SHOP, "Which service do we use?", "x", budget_tokens=20_000)
+    asked = matters_for_prompt(
+        sessions.ana, SHOP, "Which service do we use?", "x", budget_tokens=20_000
+    )
     everything = "\n".join([*kept, shown, asked.text])
     assert [one.secret for one in told if one.secret in everything] == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ricordo_hook
-from ricordo.coding_agents.programs import PROGRAMS, commands
+from ricordo.coding_agents.installation import PROGRAMS, commands
 from ricordo.coding_agents.settings_files import MARKS
 from tests.support.commandline import ricordo as run_command
 

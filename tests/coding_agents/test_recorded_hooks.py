@@ -11,7 +11,7 @@ import pytest
 
 import ricordo_hook
 from ricordo.coding_agents.capture import thread_of
-from ricordo.coding_agents.programs import commands, opencode_plugin
+from ricordo.coding_agents.installation import commands, opencode_plugin
 from ricordo.coding_agents.transcripts.readers import read, sessions
 from ricordo.wiring import open_memory
 from tests.coding_agents.hooked import PATIENCE_SECONDS, Home, Session, hooked

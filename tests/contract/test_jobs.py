@@ -10,7 +10,7 @@ from ricordo import Conflict, InvalidValue, JobNotFound, Memory, StorageClosed
 from ricordo.jobs.queue import SLOW_JOBS, JobQueue, lane_of
 from ricordo.jobs.runner import Handler, JobContext, JobLost, JobRunner, ThreadRunner
 from ricordo.limits import MAX_JOB_ATTEMPTS
-from ricordo.model.job import NewJob
+from ricordo.model.activity import NewJob
 from ricordo.model.vocabulary import JobState, Lane
 from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite

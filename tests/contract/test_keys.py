@@ -25,7 +25,7 @@ from ricordo import (
 )
 from ricordo.access import keys as key_format
 from ricordo.limits import KEY_USE_MINUTES, MAX_KEY_DAYS, MAX_KEY_NAME_CHARS
-from ricordo.storage.keys import StoredKeys
+from ricordo.storage.access import StoredKeys
 from ricordo.storage.tables import api_keys
 from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
@@ -234,7 +234,7 @@ def test_a_use_is_noted_every_few_minutes_if_it_can_be(
 
 
 def test_there_is_a_maximum(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ricordo.storage.keys.MAX_API_KEYS", 2)
+    monkeypatch.setattr("ricordo.storage.access.MAX_API_KEYS", 2)
     memory.create_key("one")
     memory.create_key("two", user="ana")
     for whose in (None, "ana", "ben"):

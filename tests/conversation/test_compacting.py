@@ -257,7 +257,7 @@ def test_many_who_compact_at_once_tell_each_turn_once(talk: Talk) -> None:
 def test_a_job_does_so_much_at_most_and_leaves_the_rest_to_another(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ricordo.conversation.compaction.MAX_COMPACTIONS_PER_JOB", 3)
+    monkeypatch.setattr("ricordo.conversation.service.MAX_COMPACTIONS_PER_JOB", 3)
     talk.go_on(15 * 3 + 40)
     (job,) = [job for job in talk.memory.jobs(state="queued") if job.kind == "compact"]
     assert talk.memory.runner.run_one(job.id)

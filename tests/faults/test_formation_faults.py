@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from ricordo import EventStatus, Memory
 from ricordo.formation.schedule import FORM_JOB
 from ricordo.model.activity import FORMED_WRITES
-from ricordo.providers.circuit_breaker import CircuitBreaker
+from ricordo.providers.http_client import CircuitBreaker
 from ricordo.storage.tables import formation, threads
 from ricordo.testing import ManualClock
 from tests.support import processes

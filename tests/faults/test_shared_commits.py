@@ -32,7 +32,7 @@ pytestmark = pytest.mark.requirement("storage.shared-commits")
 @pytest.fixture
 def memory(sqlite_url: str, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> Memory:
     """A store in a file, where a commit waits for all that are there, however slow."""
-    monkeypatch.setattr("ricordo.storage.sqlite.turns._LONGEST_SHARING_SECONDS", 60)
+    monkeypatch.setattr("ricordo.storage.sqlite.connection._LONGEST_SHARING_SECONDS", 60)
     return open_store(sqlite_url)
 
 

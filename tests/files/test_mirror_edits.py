@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ricordo import InvalidValue, Memory
-from ricordo.files.folder import FilesFolder, folder_name
+from ricordo.files.home import FilesFolder, folder_name
 from ricordo.files.mirror_text import (
     as_written,
     decoded,

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.files.folder import FilesFolder
-from ricordo.files.home import RULES_STARTER, SOUL_STARTER, USER_STARTER
-from ricordo.files.prompt_files import PromptFiles, PromptTexts, without_comments
+from ricordo.files.home import (
+    RULES_STARTER,
+    SOUL_STARTER,
+    USER_STARTER,
+    FilesFolder,
+    PromptFiles,
+    PromptTexts,
+    without_comments,
+)
 from ricordo.limits import MAX_PROMPT_FILE_BYTES
 from tests.support.commandline import ricordo
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo import Memory
 from ricordo.errors import RicordoError
-from ricordo.files.folder import UserFiles
+from ricordo.files.home import UserFiles, comment_spans, without_comments
 from ricordo.files.mirror_merge import Notes
 from ricordo.files.mirror_text import (
     ShownMemory,
@@ -25,7 +25,6 @@ from ricordo.files.mirror_text import (
     read_mirror,
 )
 from ricordo.files.profile import field_lines, with_fields
-from ricordo.files.prompt_files import comment_spans, without_comments
 from ricordo.files.sync import Unreadable
 from tests.files.mirrors import Mirrored
 from tests.fuzz.mutating import (

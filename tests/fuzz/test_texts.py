@@ -27,7 +27,7 @@ from ricordo.text.analyser import Analyser
 from ricordo.text.dates import named_times
 from ricordo.text.normalise import canonical, content_hash, folded, slug
 from ricordo.text.people import named_people, without_people
-from ricordo.text.snippets import Snippets
+from ricordo.text.pieces import Snippets
 from ricordo.text.tokens import estimate_tokens, fit_tail_tokens, fit_tokens
 from tests.fuzz.mutating import json_values, mutated, odd_texts, well_formed
 from tests.fuzz.running import FUZZ, FUZZ_SLOWLY

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from ricordo.http.routes import all_routers
+from ricordo.http.app import all_routers
 from ricordo.memory import Memory
 from ricordo.model.record import plain
 from ricordo.testing import ManualClock

@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from ricordo.http.app import all_routers
 from ricordo.http.protocol import Connections, Room
-from ricordo.http.routes import all_routers
 from ricordo.wiring import open_memory
 from tests.support.endpoints import FaultyModel
 from tests.support.served import COMMAND

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from ricordo.http.routes import all_routers
+from ricordo.http.app import all_routers
 from ricordo.memory import Memory
 from tests.http.filled import filled
 from tests.support.service import Service, running

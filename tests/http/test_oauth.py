@@ -18,7 +18,7 @@ from ricordo.limits import (
     OAUTH_CODE_SECONDS,
     OAUTH_REFRESH_DAYS,
 )
-from ricordo.model.grant import Client
+from ricordo.model.scope import Client
 from ricordo.storage.tables import grant_tokens
 from ricordo.testing import ManualClock
 from tests.support.programs import (

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from ricordo.http.routes import all_routers
+from ricordo.http.app import all_routers
 from ricordo.memory import Memory
 from tests.http.filled import FilledStore, filled
 from tests.support.service import Service, running

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ricordo.errors import StorageClosed
 from ricordo.memory import Memory
-from ricordo.model.job import NewJob
+from ricordo.model.activity import NewJob
 from ricordo.observability.metrics import ServiceMetrics, watch_steps
 from ricordo.observability.traces import Tracing
 from ricordo.testing import ManualClock

@@ -25,7 +25,7 @@ from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.fence import guide
 from ricordo.storage.tables import thread_views
 from ricordo.testing import ManualClock
-from ricordo.text.relative_dates import spelled
+from ricordo.text.dates import spelled
 from ricordo.tools.sets import chosen
 from ricordo.tools.tool import FORMS, Tool
 

@@ -10,7 +10,7 @@ import pytest
 
 from ricordo import KeyKind, Memory, UserMemory
 from ricordo.jobs.queue import JobQueue
-from ricordo.model.job import NewJob
+from ricordo.model.activity import NewJob
 from tests.support.commandline import Ran, ricordo
 from tests.surfaces.screens import on_screen
 

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from ricordo import Memory, UserMemory
 from ricordo.cli import checks
 from ricordo.jobs.queue import JobQueue
-from ricordo.model.job import NewJob
+from ricordo.model.activity import NewJob
 from ricordo.storage.tables import history, item_index, jobs, users, webhooks
 from ricordo.wiring import open_memory
 from tests.support import postgres

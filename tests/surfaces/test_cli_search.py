@@ -9,11 +9,11 @@ import pytest
 
 from ricordo import Memory, UserMemory, limits
 from ricordo.cli.input import Unnamed, read_transcript
-from ricordo.cli.options import Store
-from ricordo.cli.session import open_store as open_for_command
+from ricordo.cli.store import Store
+from ricordo.cli.store import open_store as open_for_command
 from ricordo.errors import ImportFailed
 from ricordo.model.record import plain
-from ricordo.text.relative_dates import spelled
+from ricordo.text.dates import spelled
 from tests.support.commandline import Ran
 
 pytestmark = [

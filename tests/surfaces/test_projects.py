@@ -124,7 +124,7 @@ def test_tools_and_the_asynchronous_face_keep_to_it(
 def test_names_of_projects_are_completed(backend_url: str, two: dict[str, int]) -> None:
     if "://" in backend_url:
         pytest.skip("names on a server are not looked up while typing")
-    from ricordo.cli.options import Named, names_in_store
+    from ricordo.cli.store import Named, names_in_store
 
     known = names_in_store(Named.PROJECT, ["--db", backend_url, "-u", "ana"])
     assert known == sorted(two)

@@ -9,12 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Job, Memory
-from ricordo.model.job import Report
+from ricordo.model.activity import Report
 from ricordo.model.reports import RoundReport
 from ricordo.storage.tables import jobs
 from ricordo.testing import ManualClock
-from ricordo.upkeep.daily_round import forget_unused, run_round, trim
 from ricordo.upkeep.schedule import UpkeepPolicy
+from ricordo.upkeep.service import forget_unused, run_round, trim
 from tests.support.endpoints import FaultyModel
 
 

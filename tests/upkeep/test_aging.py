@@ -18,8 +18,8 @@ from ricordo import Event, Memory, Source, Status, UserMemory, limits
 from ricordo.storage.database import Database, WriteTransaction
 from ricordo.storage.tables import items
 from ricordo.testing import ManualClock
-from ricordo.upkeep.daily_round import forget_unused
 from ricordo.upkeep.schedule import UpkeepPolicy
+from ricordo.upkeep.service import forget_unused
 from tests.formation.conftest import tables_with
 from tests.support.sharing import share
 from tests.support.soundness import problems_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ricordo import Conflict, Memory, limits
 from ricordo.jobs.queue import JobQueue
 from ricordo.memories.lifecycle import LIFECYCLE_JOB
-from ricordo.model.job import STORE_JOB_USER, NewJob
+from ricordo.model.activity import STORE_JOB_USER, NewJob
 from ricordo.storage.jobs import put_job
 from ricordo.storage.users import note_upkeep
 from ricordo.testing import ManualClock

@@ -14,7 +14,7 @@ from ricordo.access.grants import Grants
 from ricordo.memory import Memory
 from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import AccessScope
-from ricordo.storage.grants import StoredGrants
+from ricordo.storage.access import StoredGrants
 from ricordo.web.site import ROUTERS
 from tests.support.service import Service, running
 from tests.web.form_sending import Sender

@@ -11,7 +11,7 @@ from cryptography.fernet import Fernet
 from playwright.sync_api import expect
 
 from ricordo.memory import Memory
-from ricordo.storage.keys import session_has_ended
+from ricordo.storage.access import session_has_ended
 from ricordo.testing import ManualClock
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing

@@ -12,7 +12,7 @@ import pytest
 from ricordo import Memory
 from ricordo.jobs.broker import Messenger
 from ricordo.jobs.queue import lane_of
-from ricordo.model.job import NewJob
+from ricordo.model.activity import NewJob
 from ricordo.model.vocabulary import Lane
 from ricordo.wiring import open_memory
 from tests.support.brokers import Broker, free_port, redis_server

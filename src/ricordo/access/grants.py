@@ -23,8 +23,7 @@ from ricordo.clock import Clock
 from ricordo.errors import GrantNotFound, InvalidValue, NotAuthenticated, StorageError, in_log
 from ricordo.frozen import dataclass, field
 from ricordo.model import checks
-from ricordo.model.grant import Client, Grant, Token
-from ricordo.model.scope import ApiKey
+from ricordo.model.scope import ApiKey, Client, Grant, Token
 from ricordo.model.vocabulary import AccessScope, TokenKind
 
 ACCESS_PREFIX: Final = "ra_"

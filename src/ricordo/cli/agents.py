@@ -1,6 +1,8 @@
 """``agents``: hooks of coding agents, and what they capture."""
 
+import json
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,13 +18,27 @@ from ricordo.cli.json_answers import (
     EventsStored,
     ProjectTurned,
 )
-from ricordo.cli.options import AsJson, Place, Store, UserOption, Yes
-from ricordo.cli.render import answer, confirm, say, working
+from ricordo.cli.render import TableListing, answer, confirm, say, working
+from ricordo.cli.store import (
+    STANDARD_STREAM,
+    Acting,
+    AsJson,
+    Owner,
+    Place,
+    Store,
+    UserOption,
+    Yes,
+    completing,
+    open_user,
+    words,
+)
 from ricordo.errors import RicordoError
 from ricordo.frozen import dataclass
+from ricordo.model.vocabulary import SchemaForm, ToolSet
 
 if TYPE_CHECKING:
     from ricordo.coding_agents.installation import Plan
+    from ricordo.tools import Tool
 
 _NAMES: Final = ("claude-code", "codex", "gemini-cli", "cursor", "opencode")
 _STORED_SECONDS: Final = 60.0
@@ -89,9 +105,9 @@ def install(
 
     Example: ricordo agents install claude-code --dry-run
     """
-    from ricordo.coding_agents import installation, programs, projects, rules
+    from ricordo.coding_agents import installation, projects, rules
 
-    chosen = programs.program(agent)
+    chosen = installation.program(agent)
     home = _folder(store.home)
     rules.read_settings(home)
     named = home if store.home is not None or os.environ.get("RICORDO_HOME") else None
@@ -99,7 +115,7 @@ def install(
     where = installation.environment()
     if project_only:
         where = where.within(projects.project_of(Path.cwd()).root)
-    commands = programs.commands(named, with_server=has_server)
+    commands = installation.commands(named, with_server=has_server)
     plan = installation.plan_installation(home, chosen, where, commands)
     afterwards = [chosen.afterwards]
     if not has_server:
@@ -124,9 +140,9 @@ def uninstall(
 
     A file that nobody changed since is as it was before, to the byte. What was remembered stays.
     """
-    from ricordo.coding_agents import installation, programs, projects
+    from ricordo.coding_agents import installation, projects
 
-    chosen = programs.program(agent)
+    chosen = installation.program(agent)
     root = projects.project_of(Path.cwd()).root if project_only else None
     plan = installation.plan_removal(place.folder, chosen, root)
     done = _carry_out(plan, dry_run, yes, place.as_json)
@@ -306,3 +322,84 @@ def mcp(place: Place) -> None:
     user = settings.user or os.environ.get("RICORDO_USER")
     whose: dict[str, Any] = {"project": project, **({"user": user} if user else {})}
     serve.mcp(place=Place(db=place.db or settings.url, home=home), whose=UserOption(**whose))
+
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME",
+        autocompletion=completing(ToolSet),
+        help=f"Set of tools, may be given again: {words(ToolSet)}.",
+    ),
+]
+WantedForm = Annotated[
+    SchemaForm | None,
+    typer.Option(
+        "--form",
+        metavar="NAME",
+        autocompletion=completing(SchemaForm),
+        help=f"Print JSON schemas for this interface: {words(SchemaForm)}.",
+    ),
+]
+ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool, such as memory_search.")]
+CallArguments = Annotated[
+    str, typer.Argument(metavar="JSON", help="Its arguments as a JSON object; - is standard input.")
+]
+
+
+def list_tools(*, sets: Sets = None, form: WantedForm = None, as_json: AsJson = False) -> None:
+    """List the tools that a model can be given, or print their JSON schemas.
+
+    Example: ricordo tools list --set profile --form anthropic
+    """
+    from ricordo.tools import chosen, tool
+
+    tools = chosen(*(sets or ToolSet))
+    if form is not None:
+        answer(True, tuple(tool.FORMS[form](tools)), str)
+        return
+    answer(as_json, tuple(tool.anthropic(tools)), lambda _: _table(tools))
+
+
+def call(
+    *,
+    name: ToolName,
+    arguments: CallArguments = "{}",
+    sets: Sets = None,
+    owner: Owner,
+    acting: Acting,
+) -> None:
+    """Call a tool as a model would, and show what the model would be told.
+
+    Example: ricordo tools call memory_search '{"query": "tea"}'
+    """
+    from ricordo.tools import Tools
+
+    given = sys.stdin.read() if arguments == STANDARD_STREAM else arguments
+    with open_user(owner, acting) as memory:
+        result = Tools(memory, *(sets or ToolSet)).run(name, given)
+    if result.error is not None:
+        raise result.error
+    answer(owner.as_json, result.value, _indented)
+
+
+def guide(*, sets: Sets = None, owner: Owner) -> None:
+    """Print how a model should use the tools, for a system prompt."""
+    from ricordo.tools import Tools
+
+    with open_user(owner) as memory:
+        text = Tools(memory, *(sets or ())).guide()
+    answer(owner.as_json, {"guide": text}, lambda _: text)
+
+
+def _table(tools: "tuple[Tool, ...]") -> TableListing:
+    rows = [
+        (tool.name, ", ".join(one.name for one in tool.parameters), tool.description)
+        for tool in tools
+    ]
+    return TableListing(("tool", "arguments", "what it is for"), rows)
+
+
+def _indented(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

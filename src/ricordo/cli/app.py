@@ -8,21 +8,18 @@ from ricordo.cli import (
     agents,
     bench,
     chat,
-    checkpoints,
     completion,
     conversations,
     database,
     doctor,
     embeddings,
-    groups,
     jobs,
     keys,
     memories,
     profile,
-    proposals,
     recall,
     serve,
-    tools,
+    sharing,
     transfer,
     webhooks,
 )
@@ -67,12 +64,12 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "upkeep": jobs.upkeep,
     },
     "Share": {
-        "link": proposals.link,
-        "unlink": proposals.unlink,
-        "links": proposals.links,
+        "link": sharing.link,
+        "unlink": sharing.unlink,
+        "links": sharing.links,
         "senders": Group(
             "See and decide whom to take nothing from.",
-            {"blocked": proposals.blocked, "block": proposals.block, "unblock": proposals.unblock},
+            {"blocked": sharing.blocked, "block": sharing.block, "unblock": sharing.unblock},
             default="blocked",
         ),
     },
@@ -80,12 +77,12 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "groups": Group(
             "See and change who shares memories in a group.",
             {
-                "list": groups.list_groups,
-                "members": groups.members,
-                "set": groups.set_member,
-                "remove": groups.remove,
-                "create": groups.create,
-                "delete": groups.delete,
+                "list": sharing.list_groups,
+                "members": sharing.members,
+                "set": sharing.set_member,
+                "remove": sharing.remove,
+                "create": sharing.create,
+                "delete": sharing.delete,
             },
             default="list",
         ),
@@ -109,9 +106,9 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "proposals": Group(
             "See and decide what waits for consent.",
             {
-                "list": proposals.list_proposals,
-                "approve": proposals.approve,
-                "reject": proposals.reject,
+                "list": sharing.list_proposals,
+                "approve": sharing.approve,
+                "reject": sharing.reject,
             },
             default="list",
         ),
@@ -127,10 +124,10 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "checkpoint": Group(
             "Save, load, list and delete the state of a program per conversation.",
             {
-                "list": checkpoints.list_checkpoints,
-                "save": checkpoints.save,
-                "load": checkpoints.load,
-                "delete": checkpoints.delete,
+                "list": conversations.list_checkpoints,
+                "save": conversations.save,
+                "load": conversations.load,
+                "delete": conversations.delete,
             },
             default="list",
         )
@@ -163,7 +160,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     "Tools of agents": {
         "tools": Group(
             "Show and call the tools that a model reaches memory with.",
-            {"list": tools.list_tools, "call": tools.call, "guide": tools.guide},
+            {"list": agents.list_tools, "call": agents.call, "guide": agents.guide},
             default="list",
         )
     },

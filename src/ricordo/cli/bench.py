@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo import limits
-from ricordo.cli.options import AsJson
 from ricordo.cli.render import TableListing, answer, progress_bar
+from ricordo.cli.store import AsJson
 
 if TYPE_CHECKING:
     from ricordo_bench.answers import AnswerReport, WayMeasures

@@ -12,10 +12,9 @@ import typer
 from ricordo.cli.conversations import window_text
 from ricordo.cli.derived import Given, some_options_of
 from ricordo.cli.json_answers import ChatComplaint, ChatHelp
-from ricordo.cli.options import Owner
 from ricordo.cli.recall import request_text
 from ricordo.cli.render import answer, harmless, say, write_lines
-from ricordo.cli.session import is_debugging
+from ricordo.cli.store import Owner, is_debugging
 from ricordo.errors import InvalidInput, LanguageModelError, NotFound, RicordoError, StorageError
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_TURN_CHARS

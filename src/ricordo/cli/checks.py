@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ricordo.cli.errors import message_of
-from ricordo.cli.options import Store
-from ricordo.cli.session import file_of
+from ricordo.cli.store import Store, file_of
 from ricordo.clock import system_clock
 from ricordo.errors import RicordoError, StorageBusy, StorageError, StorageUnavailable
 from ricordo.frozen import dataclass
@@ -554,7 +553,7 @@ def broker(url: str) -> CheckFinding:
 def service(settings: "Settings", database: "Database") -> CheckFinding:
     """Whether `ricordo serve` requires keys where other machines can reach it."""
     from ricordo.http.addresses import is_loopback
-    from ricordo.storage.keys import StoredKeys
+    from ricordo.storage.access import StoredKeys
 
     address = f"{settings.host}:{settings.port}"
     if is_loopback(settings.host):

@@ -11,8 +11,8 @@ import typer
 
 from ricordo.cli.commands import Command, Group, Topics, expanded, made
 from ricordo.cli.json_answers import CompletionInstalled, CompletionScript
-from ricordo.cli.options import AsJson, completing, words
 from ricordo.cli.render import answer
+from ricordo.cli.store import AsJson, completing, words
 from ricordo.errors import InvalidInput
 from ricordo.frozen import dataclass
 from ricordo.model import checks

@@ -19,9 +19,8 @@ from ricordo.cli.json_answers import (
     PrintedGrant,
     Versions,
 )
-from ricordo.cli.options import Store, Yes
 from ricordo.cli.render import TableListing, answer, confirm, working
-from ricordo.cli.session import is_made, open_store, untouched_database
+from ricordo.cli.store import Store, Yes, is_made, open_store, untouched_database
 from ricordo.errors import DatabaseTooOld, InvalidValue, StorageUnavailable
 from ricordo.operations import store as describe
 from ricordo.version import __version__

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ricordo.cli.options import (
+from ricordo.cli.render import Shown, answer, working
+from ricordo.cli.store import (
     Acting,
     Actor,
     AllUsers,
@@ -14,9 +15,9 @@ from ricordo.cli.options import (
     Owner,
     Store,
     completing_names,
+    open_store,
+    open_user,
 )
-from ricordo.cli.render import Shown, answer, working
-from ricordo.cli.session import open_store, open_user
 from ricordo.frozen import dataclass, field
 from ricordo.model.fields import Flag, Kind, Parameter, Several
 from ricordo.operations.operation import STORE_OPERATIONS, Operation

@@ -20,9 +20,8 @@ from ricordo.cli.checks import (
 )
 from ricordo.cli.database import schema_of
 from ricordo.cli.errors import STORAGE_ERROR, message_of
-from ricordo.cli.options import Store
 from ricordo.cli.render import TableListing, answer, working
-from ricordo.cli.session import untouched_database
+from ricordo.cli.store import Store, untouched_database
 from ricordo.errors import DatabaseTooNew, InvalidInput, InvalidValue, RicordoError
 
 if TYPE_CHECKING:

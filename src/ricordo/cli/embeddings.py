@@ -10,9 +10,8 @@ import typer
 
 from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import exit_code_of
-from ricordo.cli.options import STANDARD_STREAM, Owner, Yes
 from ricordo.cli.render import TableListing, answer, confirm, progress_bar, working
-from ricordo.cli.session import open_user
+from ricordo.cli.store import STANDARD_STREAM, Owner, Yes, open_user
 from ricordo.cli.tables import table
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_API_KEY_CHARS

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ricordo import errors
-from ricordo.cli.options import Named, names_in_store
 from ricordo.cli.render import say
+from ricordo.cli.store import Named, names_in_store
 from ricordo.errors import (
     AccessDenied,
     Conflict,

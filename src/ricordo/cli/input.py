@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ricordo import limits
-from ricordo.cli.options import STANDARD_STREAM
+from ricordo.cli.store import STANDARD_STREAM
 from ricordo.errors import ImportFailed, InvalidInput
 from ricordo.frozen import dataclass
 from ricordo.model.thread import NewTurn

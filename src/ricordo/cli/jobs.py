@@ -13,9 +13,8 @@ from ricordo.cli import tables
 from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.errors import MODEL_ERROR, STORAGE_ERROR
 from ricordo.cli.json_answers import JobCancelled, JobRetried, Reindexed, WorkEnded, Working
-from ricordo.cli.options import AsJson, Place, Store, completing, words
 from ricordo.cli.render import Shown, TableListing, answer, progress_bar, working
-from ricordo.cli.session import open_store
+from ricordo.cli.store import AsJson, Place, Store, completing, open_store, words
 from ricordo.model import checks
 from ricordo.model.vocabulary import Lane
 from ricordo.operations import maintenance

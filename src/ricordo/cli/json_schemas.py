@@ -23,10 +23,10 @@ from ricordo.cli.app import topics
 from ricordo.cli.checks import CheckFinding
 from ricordo.cli.commands import by_words
 from ricordo.cli.derived import answer_name, operation_of
+from ricordo.model.activity import Job
 from ricordo.model.context import Context, RecalledMemory, TokenSplit
 from ricordo.model.group import Group, Membership
 from ricordo.model.item import Added, Item
-from ricordo.model.job import Job
 from ricordo.model.proposal import Proposed
 from ricordo.model.reports import (
     BackupReport,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from ricordo import limits
 from ricordo.cli.derived import Given, command_of, options_of
-from ricordo.cli.options import Store
 from ricordo.cli.render import Shown, answer
-from ricordo.cli.session import open_store
+from ricordo.cli.store import Store, open_store
 from ricordo.cli.tables import Columns, moment_text, table
 from ricordo.operations import maintenance
 from ricordo.operations import store as describe

@@ -30,7 +30,7 @@ from ricordo.cli.errors import (
     usage_problem,
 )
 from ricordo.cli.render import write_lines
-from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
+from ricordo.cli.store import DEBUG_VARIABLE, is_debugging
 from ricordo.errors import RicordoError, UnknownField
 
 # typer exports only this usage error; its parent class covers all of them.

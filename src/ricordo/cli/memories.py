@@ -12,10 +12,9 @@ from ricordo.cli import tables
 from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.input import read_batch, read_text
 from ricordo.cli.json_answers import Purged
-from ricordo.cli.options import Acting, AllUsers, Owner, Yes
 from ricordo.cli.recall import FILTER_SPELLINGS
 from ricordo.cli.render import Shown, TableListing, answer, confirm, working
-from ricordo.cli.session import open_store, open_user
+from ricordo.cli.store import Acting, AllUsers, Owner, Yes, open_store, open_user
 from ricordo.clock import system_clock
 from ricordo.errors import InvalidValue
 from ricordo.model.filters import FILTERS

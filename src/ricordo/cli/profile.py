@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo.cli.derived import Given, command_of, options_of
-from ricordo.cli.options import Acting, Owner
 from ricordo.cli.render import Shown, TableListing, answer
-from ricordo.cli.session import open_user
+from ricordo.cli.store import Acting, Owner, open_user
 from ricordo.errors import InvalidValue
 from ricordo.operations import proposals as describe
 

@@ -10,9 +10,8 @@ import typer
 
 from ricordo.cli import tables
 from ricordo.cli.derived import Given, command_of, options_of
-from ricordo.cli.options import STANDARD_STREAM, Acting, Owner
 from ricordo.cli.render import Shown, TableListing, answer, say
-from ricordo.cli.session import open_user
+from ricordo.cli.store import STANDARD_STREAM, Acting, Owner, open_user
 from ricordo.cli.tables import one_line
 from ricordo.errors import InvalidValue
 from ricordo.model.filters import FILTERS

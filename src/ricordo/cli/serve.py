@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from ricordo.cli.json_answers import KeyFile, Serving, ServingEnded
-from ricordo.cli.options import Place, Store, UserOption, completing, words
 from ricordo.cli.render import answer
-from ricordo.cli.session import is_debugging
+from ricordo.cli.store import Place, Store, UserOption, completing, is_debugging, words
 from ricordo.errors import InvalidInput, StorageUnavailable, needs_extra
 from ricordo.model.vocabulary import ToolSet
 

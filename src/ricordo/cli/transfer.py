@@ -12,7 +12,8 @@ import typer
 from ricordo import limits
 from ricordo.cli.derived import Given, command_of, options_of
 from ricordo.cli.json_answers import Exported
-from ricordo.cli.options import (
+from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
+from ricordo.cli.store import (
     DEFAULT_USER,
     STANDARD_STREAM,
     AllUsers,
@@ -20,9 +21,12 @@ from ricordo.cli.options import (
     Owner,
     Store,
     completing_names,
+    file_of,
+    is_made,
+    open_store,
+    open_user,
+    untouched_database,
 )
-from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
-from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
 from ricordo.errors import (
     EmbeddingError,
     ImportFailed,
@@ -135,7 +139,7 @@ def _agent_of(path: str, format_name: str) -> tuple[str | None, Path | None]:
 def _import_sessions(
     agent: str, place: Path | None, since: str | None, owner: Owner, *, dry_run: bool
 ) -> None:
-    from ricordo.coding_agents.imports import SessionImport
+    from ricordo.coding_agents.instruction_files import SessionImport
     from ricordo.coding_agents.rules import read_settings as read_agent_settings
     from ricordo.coding_agents.transcripts.readers import place_of, sessions_at
     from ricordo.model.checks import parse_moment

@@ -4,9 +4,8 @@
 from typing import TYPE_CHECKING, Final
 
 from ricordo.cli.derived import Given, command_of, options_of
-from ricordo.cli.options import AllUsers, Owner
 from ricordo.cli.render import Shown, answer
-from ricordo.cli.session import open_store, open_user
+from ricordo.cli.store import AllUsers, Owner, open_store, open_user
 from ricordo.cli.tables import Columns, anything, moment_text, table
 from ricordo.errors import InvalidInput
 from ricordo.operations import webhooks as describe

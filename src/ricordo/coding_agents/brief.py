@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ricordo import fork_safety
-from ricordo.coding_agents.staleness import Standing, standing_of
+from ricordo.coding_agents.capture import MAX_MESSAGE_CHARS, clean, thread_of
+from ricordo.coding_agents.ingest import Event, Place
+from ricordo.coding_agents.staleness import Standing, archive_stale, standing_of
 from ricordo.errors import CheckpointNotFound
 from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE
 from ricordo.formation.passages import without_blocks
@@ -28,11 +30,12 @@ from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
 from ricordo.recall.search import question_in
 from ricordo.storage.formation import turns_between
-from ricordo.text.relative_dates import spelled
+from ricordo.text.dates import spelled
 from ricordo.text.secrets import without_secrets
 from ricordo.text.tokens import TokenCounter, estimate_tokens
 
 if TYPE_CHECKING:
+    from ricordo.memory import Memory
     from ricordo.user_memory import UserMemory
 
 DEFAULT_BRIEF_TOKENS: Final = 600
@@ -118,7 +121,7 @@ def brief(
     return shown or Brief()
 
 
-def for_prompt(
+def matters_for_prompt(
     user: "UserMemory",
     project: str,
     message: str,
@@ -373,3 +376,63 @@ def _made_threads() -> ThreadPoolExecutor:
 
 
 _threads: Final = fork_safety.OnePerProcess(_made_threads).get
+
+_OWN: Final = re.compile(r"<hook_context>.*?(?:</hook_context>|\Z)\s*", re.DOTALL)
+_NO_PROMPTS: Final = ("<task-notification>", "<system-reminder>", "<local-command", "<command-")
+"""What an agent gives as a prompt that nobody wrote."""
+
+
+def at_start(memory: "Memory", place: Place, event: Event) -> str:
+    """The brief of a session that starts; nothing where it goes on and has been shown one.
+
+    Raises:
+        StorageError: the store cannot be read.
+    """
+    if event.payload.get("source") == "resume":
+        return ""
+    return _brief(memory, place, thread_of(event.agent, event.session_id))
+
+
+def noted(memory: "Memory", place: Place) -> str:
+    """The brief of the next session, whichever it is, after what is outdated for good was put
+    aside.
+
+    Raises:
+        StorageError: the store cannot be read.
+    """
+    if not place.rules.is_off:
+        archive_stale(memory.user(place.user), place.project.id, place.project.root)
+    return _brief(memory, place, None)
+
+
+def _brief(memory: "Memory", place: Place, session: str | None) -> str:
+    settings = place.rules.settings
+    if place.rules.is_off or not settings.brief:
+        return ""
+    made = brief(
+        memory.user(place.user),
+        place.project.id,
+        root=place.project.root,
+        session=session,
+        budget_tokens=settings.brief_tokens,
+    )
+    return made.text
+
+
+def for_prompt(memory: "Memory", place: Place, event: Event, seconds: float) -> str:
+    """What is known that matters for a prompt, and was not shown in this session yet; nothing
+    where that takes longer than so many seconds."""
+    settings = place.rules.settings
+    prompt = _OWN.sub("", str(event.payload.get("prompt") or "")).strip()
+    if place.rules.is_off or not settings.recall or not prompt or prompt.startswith(_NO_PROMPTS):
+        return ""
+    shown = matters_for_prompt(
+        memory.user(place.user),
+        place.project.id,
+        clean(prompt, MAX_MESSAGE_CHARS),
+        thread_of(event.agent, event.session_id),
+        root=place.project.root,
+        budget_tokens=settings.recall_tokens,
+        deadline=seconds,
+    )
+    return shown.text

@@ -135,12 +135,12 @@ class Resident:
         return {"text": shown.result(SHOW_SECONDS)}
 
     def _shown(self, event: Event) -> str:
-        from ricordo.coding_agents import showing
+        from ricordo.coding_agents import brief
 
         place = self.ingest.place_of(event)
         if event.kind == "prompt":
-            return showing.for_prompt(self.memory(), place, event, SHOW_SECONDS * 0.9)
-        text = showing.at_start(self.memory(), place, event)
+            return brief.for_prompt(self.memory(), place, event, SHOW_SECONDS * 0.9)
+        text = brief.at_start(self.memory(), place, event)
         if event.payload.get("source") != "resume":
             with contextlib.suppress(FilesUnavailable):
                 self.ingest.note_brief(place, event.environment, text)
@@ -251,14 +251,14 @@ class Resident:
         return min(max(left, 0.01), 60.0)
 
     def _note_briefs(self, *, all_of_them: bool = False) -> None:
-        from ricordo.coding_agents import showing
+        from ricordo.coding_agents import brief
 
         now = time.monotonic()
         for root, (place, environment, due) in list(self._briefs.items()):
             if due[0] > now and not all_of_them:
                 continue
             try:
-                text = showing.noted(self.memory(), place)
+                text = brief.noted(self.memory(), place)
                 self.ingest.note_brief(place, environment, text)
             except Exception as problem:  # noqa: BLE001 - it is made again at the next start
                 self._log(problem)

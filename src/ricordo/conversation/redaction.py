@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.conversation.compaction import plan_compaction
+from ricordo.conversation.service import plan_compaction
 from ricordo.conversation.summaries import ConversationPolicy
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.frozen import dataclass, replace
 from ricordo.index.embedders import Embedders
-from ricordo.memories.erasure import plan_scrub, scrub_now
+from ricordo.memories.lifecycle import plan_scrub, scrub_now
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event

@@ -21,7 +21,7 @@ from ricordo.files.disk import (
     replace_file,
     stamp_of,
 )
-from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.home import FilesFolder, UserFiles
 from ricordo.files.mirror_merge import UNUSABLE, Add, MergePlan, Notes, Replace, merge
 from ricordo.files.mirror_source import DailyFiles, Stored, position_of, stored_memories
 from ricordo.files.mirror_text import (

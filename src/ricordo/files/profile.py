@@ -11,9 +11,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import FilesUnavailable, InvalidInput
 from ricordo.files.disk import is_being_written
-from ricordo.files.folder import FilesFolder
-from ricordo.files.home import USER_STARTER
-from ricordo.files.prompt_files import Span, comment_spans, decoded
+from ricordo.files.home import USER_STARTER, FilesFolder, Span, comment_spans, decoded
 from ricordo.files.sync import (
     Side,
     SyncedFile,

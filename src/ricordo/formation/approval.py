@@ -21,7 +21,7 @@ from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import keyed_profile_items
 
-_ATTEMPTS: Final = 20
+_APPROVAL_ATTEMPTS: Final = 20
 
 
 def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Added:
@@ -32,7 +32,7 @@ def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | 
         AlreadyDecided: it was decided before, has expired, or something newer is known.
         StorageBusy: the user's memories kept changing; nothing was written.
     """
-    for _ in range(_ATTEMPTS):
+    for _ in range(_APPROVAL_ATTEMPTS):
         added = _try_approve(formation, scope, proposal_id, reason)
         if added is not None:
             return added

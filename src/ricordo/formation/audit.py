@@ -17,8 +17,7 @@ from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
 from ricordo.model import checks
 from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
-from ricordo.model.item import Item
-from ricordo.model.rating import counted, doubts_of_agents
+from ricordo.model.item import Item, counted, doubts_of_agents
 from ricordo.model.reports import AuditReport, Finding, Findings
 from ricordo.model.vocabulary import Action, MemoryType, Source, Status
 from ricordo.recall.service import Recall

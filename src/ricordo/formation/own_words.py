@@ -17,9 +17,9 @@ from ricordo.formation.words import lines, pattern
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import MemoryType
+from ricordo.text.dates import with_dates
 from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
-from ricordo.text.relative_dates import with_dates
 from ricordo.text.spans import Span
 
 LIKELY: Final = 0.5

@@ -6,8 +6,8 @@ from typing import Final
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_THREADS_PER_SWEEP
 from ricordo.memories.lifecycle import next_end, plan_lifecycle
+from ricordo.model.activity import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.group import is_person
-from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import (
     next_lapse,

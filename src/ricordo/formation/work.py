@@ -16,9 +16,9 @@ from typing import Final
 from ricordo import limits
 from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.evidence import LITTLE
 from ricordo.formation.gate import Reading, gate
 from ricordo.formation.injected import has_attack
-from ricordo.formation.loose_quotes import LITTLE
 from ricordo.formation.passages import without_blocks
 from ricordo.formation.runs import (
     COMMIT_SUBJECT,
@@ -108,7 +108,7 @@ _OF_THE_MOMENT: Final = words("work", "of the moment")
 
 _ASKS: Final = ("?", "？")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
-_WORD: Final = re.compile(r"[^\W_][\w.+#/-]*[^\W_]|[^\W_]")
+_QUOTE_PART: Final = re.compile(r"[^\W_][\w.+#/-]*[^\W_]|[^\W_]")
 _MOST_SENTENCE_CHARS: Final = 400
 _MOST_FIXES: Final = 3
 _MOST_FILES: Final = 5
@@ -135,7 +135,7 @@ OF_WORK: Final = words("work", "kinds of work")
 
 def terms_of(text: str) -> frozenset[str]:
     """The words that say what a text is about, without endings."""
-    found = (one.casefold() for one in _WORD.findall(fold_letters(fold_marks(text))))
+    found = (one.casefold() for one in _QUOTE_PART.findall(fold_letters(fold_marks(text))))
     return frozenset(
         one[:_STEM] for one in found if one not in LITTLE and one not in _OF_THE_MOMENT
     )

@@ -52,7 +52,7 @@ ASSISTANT_FIRST: Final = pattern("writing_rules", "assistant first")
 ADDRESSES_THE_MODEL: Final = pattern("writing_rules", "addresses the model")
 
 _QUOTATION = pattern("writing_rules", "quotation")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_QUOTE_PART = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _MARKUP = pattern("writing_rules", "markup")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
@@ -155,7 +155,7 @@ def _is_plain_text(written: Written) -> bool:
     if _MARKUP.search(written.content):
         return False
     rest, addresses = _ADDRESS.subn(" ", written.content)
-    return not addresses or len(_WORD.findall(rest)) >= _MIN_WORDS or any(map(is_dense, rest))
+    return not addresses or len(_QUOTE_PART.findall(rest)) >= _MIN_WORDS or any(map(is_dense, rest))
 
 
 def _has_no_placeholder(written: Written) -> bool:
@@ -197,7 +197,7 @@ def _is_in_the_third_person(written: Written) -> bool:
     persons = PERSONS.get(language or "", SURE_PERSONS)
     return not any(
         found.group().lower() in persons and not _is_a_name(found.group(), bare[: found.start()])
-        for found in _WORD.finditer(bare)
+        for found in _QUOTE_PART.finditer(bare)
     )
 
 
@@ -213,16 +213,16 @@ def _refers_to_something(written: Written) -> bool:
     small = written.small
     if JAPANESE_POINTERS.match(small) or POINTING_INSIDE.search(small):
         return False
-    if not (found := _WORD.findall(small)):
+    if not (found := _QUOTE_PART.findall(small)):
         return True
     first = next(iter(sentences(small)), "")
-    few_words = len(_WORD.findall(first)) <= MAX_WORDS_WITH_POINTING_END
+    few_words = len(_QUOTE_PART.findall(first)) <= MAX_WORDS_WITH_POINTING_END
     points_at_end = few_words and POINTING_END.search(first) is not None
     return not points_at_end and not _starts_with_a_pointer(written, found)
 
 
 def _starts_with_a_pointer(written: Written, found: list[str]) -> bool:
-    first = next(iter(_WORD.findall(written.bare)), "")
+    first = next(iter(_QUOTE_PART.findall(written.bare)), "")
     if first.isupper() and len(first) > 1 and not written.content.isupper():
         return False  # IT, not it
     pointers = SURE_POINTERS

@@ -3,19 +3,22 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ricordo import limits
 from ricordo.http.auth import Calling, GatedRoute, Managing, ReadingAll, check_may_give
 from ricordo.http.files import LinesResponse, received_file
+from ricordo.http.problems import documented
 from ricordo.http.responses import answer
-from ricordo.http.routing import LENGTHY, RequestBody, router_for
+from ricordo.http.routing import LENGTHY, RequestBody, operation_id, router_for
 from ricordo.http.transfer import FILE, LINES, ImportRequest
+from ricordo.memory import Memory
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import CreatedKey
 from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
+from ricordo.version import __version__
 
 router = router_for("Administration", "/v1/admin", route_class=GatedRoute)
 
@@ -71,3 +74,42 @@ def create_key(body: NewKeyRequest, store: Managing, caller: Calling) -> Respons
     check_may_give(caller, body.permissions)
     created = store.create_key(**body.given())
     return answer(created, HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+
+
+health_router = APIRouter(tags=["Service"], generate_unique_id_function=operation_id)
+
+
+class Health(BaseModel):
+    """A sign of life."""
+
+    status: str
+    version: str
+
+
+@health_router.get("/healthz", response_model=Health)
+async def healthz() -> Response:
+    """Tell that the process lives. Needs no key and touches nothing."""
+    return answer({"status": "ok", "version": __version__})
+
+
+@health_router.get(
+    "/readyz", response_model=Health, responses=documented(HTTPStatus.SERVICE_UNAVAILABLE)
+)
+def readyz(request: Request) -> Response:
+    """Tell whether the database answers, so that requests may be sent here. Needs no key."""
+    memory: Memory = request.app.state.memory
+    memory.users(limit=1)
+    return answer({"status": "ready", "version": __version__})
+
+
+@health_router.get(
+    "/metrics",
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics."},
+        **documented(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS),
+    },
+)
+def metrics(request: Request, _store: ReadingAll) -> Response:
+    """What Prometheus reads. Where keys are required, it needs one with ``read_all``."""
+    content, content_type = request.app.state.metrics.render()
+    return Response(content, media_type=content_type)

@@ -6,22 +6,23 @@ from collections.abc import AsyncIterator, Iterator, MutableMapping
 from typing import Any, Final
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match, Router
 from starlette.types import Receive, Scope, Send
 
+from ricordo.http import admin, chat, checkpoints, manual, oauth, tools, transfer
 from ricordo.http.addresses import is_loopback
 from ricordo.http.auth import Gate, GatedRoute
 from ricordo.http.files import TransferSlots
 from ricordo.http.mcp_endpoint import McpEndpoint, McpRoute
 from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
 from ricordo.http.oauth import authorisation_of
+from ricordo.http.operations import routers
 from ricordo.http.problems import Problem, add_error_handlers
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
-from ricordo.http.routes import all_routers
 from ricordo.http.routing import SEARCHING, searching_threads
 from ricordo.limits import MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
@@ -33,6 +34,25 @@ from ricordo.proxy.upstream import CallWatch
 from ricordo.recall.reranker import under_way
 from ricordo.settings import Settings
 from ricordo.version import __version__
+
+
+def all_routers() -> tuple[APIRouter, ...]:
+    """In the order of the OpenAPI document."""
+    return (
+        *routers(),
+        tools.router,
+        tools.tool_server_router,
+        tools.calls,
+        checkpoints.router,
+        transfer.router,
+        chat.router,
+        admin.router,
+        admin.keys_router,
+        oauth.router,
+        manual.router,
+        admin.health_router,
+    )
+
 
 _DESCRIPTION: Final = """\
 Long-term memory for AI assistants and agents.

@@ -12,7 +12,7 @@ from ricordo import limits
 from ricordo.access.grants import OAuthRefusal, described_client
 from ricordo.clock import Clock
 from ricordo.errors import InvalidValue, TargetRefused
-from ricordo.model.grant import Client
+from ricordo.model.scope import Client
 from ricordo.providers.endpoint import Endpoint, EndpointError, split_url
 from ricordo.providers.http_client import Call, ModelClient
 from ricordo.providers.timing import Deadline

@@ -35,12 +35,12 @@ from ricordo.http.form_body import limited_body, urlencoded_fields
 from ricordo.http.issuer import Issuer
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.memory import Memory
-from ricordo.model.grant import Client
+from ricordo.model.scope import Client
 from ricordo.model.vocabulary import AccessScope
 from ricordo.observability.logs import note_key
 from ricordo.providers.endpoint import split_url
 from ricordo.settings import Settings
-from ricordo.storage.grants import StoredGrants
+from ricordo.storage.access import StoredGrants
 
 RESOURCE_PATH: Final = "/mcp"
 AUTHORIZE_PATH: Final = "/ui/authorize"

@@ -22,9 +22,9 @@ from ricordo.http.idempotency import IdempotentRoute
 from ricordo.http.problems import documented, says_json
 from ricordo.http.responses import answer, expected_by, nothing, tag_of, unchanged
 from ricordo.http.routing import LENGTHY, SEARCHING, router_for
+from ricordo.model.activity import Job
 from ricordo.model.fields import Parameter
 from ricordo.model.item import Added, Item
-from ricordo.model.job import Job
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Permission

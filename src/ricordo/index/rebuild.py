@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from ricordo.errors import Conflict, EmbeddingError, InvalidValue, StorageError, in_log
 from ricordo.index.backfill import PROBE_TEXT, Tick, count_pending, silently
 from ricordo.index.embedders import Embedders, model_of
+from ricordo.model.activity import STORE_JOB_USER, NewJob
 from ricordo.model.embedding import (
     ChoiceOrigin,
     EmbeddingBackfill,
@@ -18,7 +19,6 @@ from ricordo.model.embedding import (
     StoredChoice,
     VectorModel,
 )
-from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, VectorState
 from ricordo.providers.embedding_choice import LOCAL, NONE, EmbeddingChoice, effective

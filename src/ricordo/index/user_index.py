@@ -9,10 +9,102 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from ricordo.index.columns import FIRST_ROWS, Column
-from ricordo.index.vectors import PackedVectors
-from ricordo.storage.sql import Matrix, Row
+from ricordo.storage.sql import Matrix, Row, dot_products
 from ricordo.text.trigrams import TrigramIndex
+
+FIRST_ROWS: Final = 64
+
+
+class Column:
+    """A growing array with one number per row."""
+
+    def __init__(self, kind: Any, width: int = 0, rows: int = FIRST_ROWS) -> None:
+        self._values = np.zeros((rows, width) if width else rows, kind)
+
+    def set(self, row: int, value: Any) -> None:
+        if row >= len(self._values):
+            self._make_room(row + 1)
+        self._values[row] = value
+
+    def fill(self, start: int, values: Any) -> None:
+        if start + len(values) > len(self._values):
+            self._make_room(start + len(values))
+        self._values[start : start + len(values)] = values
+
+    def _make_room(self, rows: int) -> None:
+        grown = np.zeros((rows * 5 // 4 + 1, *self._values.shape[1:]), self._values.dtype)
+        grown[: len(self._values)] = self._values
+        self._values = grown
+
+    def head(self, rows: int) -> Any:
+        """A view of the first rows; unset rows are zero."""
+        if rows > len(self._values):
+            self._make_room(rows)
+        return self._values[:rows]
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
+_MOST: Final = 32_767
+_BLOCK_ROWS: Final = 256  # what is unpacked at a time stays in the processor's cache
+
+
+class PackedVectors:
+    """Each number in sixteen bits, with a scale for each vector: cosines are right to 0.00001.
+
+    Unpacking them takes no longer than reading twice as much from memory would.
+    """
+
+    def __init__(self, width: int, rows: int) -> None:
+        self.width = width
+        self._numbers = Column(np.int16, width, rows)
+        self._scales = Column(np.float32, 0, rows)
+
+    @property
+    def nbytes(self) -> int:
+        return self._numbers.nbytes + self._scales.nbytes
+
+    def put(self, rows: Sequence[int], vectors: Sequence[Row | None]) -> None:
+        given = np.array(vectors, np.float32)
+        scales = np.maximum(np.abs(given).max(axis=1), np.finfo(np.float32).tiny) / _MOST
+        count = max(rows) + 1
+        self._numbers.head(count)[rows] = np.rint(given / scales[:, None])
+        self._scales.head(count)[rows] = scales
+
+    def clear(self, rows: Sequence[int]) -> None:
+        count = max(rows) + 1
+        self._numbers.head(count)[rows] = 0
+
+    def cosines(self, rows: int, query: Row) -> Row:
+        """Of each of the first rows with a vector."""
+        found = np.empty(rows, np.float32)
+        for start, block in self._blocks(rows):
+            found[start : start + len(block)] = dot_products(block, query)
+        found *= self._scales.head(rows)
+        return np.clip(found, -1.0, 1.0, out=found)
+
+    def cosines_to(self, rows: int, queries: Matrix) -> Matrix:
+        """Of each of the first rows (down) with each of several vectors (across)."""
+        if len(queries) == 1:  # for which BLAS would wake its threads at each block
+            return self.cosines(rows, queries[0])[:, None]
+        found = np.empty((rows, len(queries)), np.float32)
+        for start, block in self._blocks(rows):
+            np.matmul(block, queries.T, out=found[start : start + len(block)])
+        found *= self._scales.head(rows)[:, None]
+        return np.clip(found, -1.0, 1.0, out=found)
+
+    def _blocks(self, rows: int) -> Any:
+        """The numbers by their first rows, each block in the place of the last."""
+        unpacked = np.empty((_BLOCK_ROWS, self.width), np.float32)
+        numbers = self._numbers.head(rows)
+        for start in range(0, rows, _BLOCK_ROWS):
+            packed = numbers[start : start + _BLOCK_ROWS]
+            block = unpacked[: len(packed)]
+            np.copyto(block, packed)
+            yield start, block
+
 
 SATURATION: Final = 1.2
 """BM25's k1: how soon repeated terms stop counting more."""

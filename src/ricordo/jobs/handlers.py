@@ -3,8 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 
-from ricordo.conversation.compaction import COMPACT_JOB
-from ricordo.conversation.service import ConversationService
+from ricordo.conversation.service import COMPACT_JOB, ConversationService
 from ricordo.errors import (
     BudgetExhausted,
     EmbeddingError,
@@ -27,15 +26,15 @@ from ricordo.formation.service import Formation
 from ricordo.index.rebuild import REINDEX_JOB, run_reindex_job
 from ricordo.jobs.runner import Handler, JobContext
 from ricordo.jobs.webhooks import WebhookDeliveries
-from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.memories.lifecycle import (
     LIFECYCLE_JOB,
+    SCRUB_JOB,
     expire_due,
     next_end,
     plan_lifecycle,
     purge_due,
 )
-from ricordo.model.job import Postpone, Report
+from ricordo.model.activity import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB

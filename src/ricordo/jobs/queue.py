@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ricordo import limits
-from ricordo.conversation.compaction import COMPACT_JOB
+from ricordo.conversation.service import COMPACT_JOB
 from ricordo.errors import Conflict, JobNotFound
 from ricordo.formation.schedule import FORM_JOB, SUMMARY_JOB
 from ricordo.index.rebuild import REINDEX_JOB
-from ricordo.memories.erasure import SCRUB_JOB
-from ricordo.model.job import Job, JobStats
+from ricordo.memories.lifecycle import SCRUB_JOB
+from ricordo.model.activity import Job, JobStats
 from ricordo.model.vocabulary import JobState, Lane
 from ricordo.storage import jobs as rows
 from ricordo.storage.database import Database, retried

@@ -12,7 +12,7 @@ from ricordo.clock import Clock
 from ricordo.errors import StorageError, in_log
 from ricordo.jobs.queue import JobQueue, kinds_in
 from ricordo.limits import MAX_JOBS_PER_RUN
-from ricordo.model.job import Job, Postpone
+from ricordo.model.activity import Job, Postpone
 from ricordo.model.vocabulary import Lane
 
 _REPORT_SECONDS: Final = 1.0

@@ -17,8 +17,8 @@ from ricordo.access.webhook_signatures import former_secrets, signed_headers
 from ricordo.errors import EmbeddingError, WebhookNotFound
 from ricordo.frozen import dataclass, replace
 from ricordo.jobs.runner import JobContext
+from ricordo.model.activity import Postpone
 from ricordo.model.item import Change, Changes
-from ricordo.model.job import Postpone
 from ricordo.model.vocabulary import WebhookState
 from ricordo.model.webhook import (
     CHANGES_TYPE,

@@ -2,28 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo.errors import (
     Changed,
+    GroupNotFound,
     IllegalTransition,
     MemoryNotFound,
     NotOwner,
     Occupied,
     PermissionMissing,
+    StorageError,
+    UserNotFound,
 )
 from ricordo.limits import SWEEP_BATCH_ITEMS
-from ricordo.model.group import group_of
-from ricordo.model.item import Item, check_step
-from ricordo.model.job import NewJob
-from ricordo.model.rating import doubts_of_agents, is_refuted, unrefuted
+from ricordo.model.activity import STORE_JOB_USER, NewJob
+from ricordo.model.group import group_of, space_of
+from ricordo.model.item import Item, check_step, doubts_of_agents, is_refuted, unrefuted
+from ricordo.model.reports import ErasureReceipt
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
-from ricordo.storage.database import OWNER_ACTED, WriteTransaction
+from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction
 from ricordo.storage.entries import next_entry_end, remove_expired_entries
+from ricordo.storage.groups import has_group, is_member
 from ricordo.storage.history import last_change, old_versions, silence
 from ricordo.storage.idempotency import drop_answers
 from ricordo.storage.items import (
@@ -36,10 +40,12 @@ from ricordo.storage.items import (
     item_of,
     update_item,
 )
-from ricordo.storage.links import remove_links, viewers_of
+from ricordo.storage.jobs import discard_queued
+from ricordo.storage.links import links_granted, remove_links, viewers_of
 from ricordo.storage.sql import Moment
 from ricordo.storage.tables import items
-from ricordo.storage.users import drop_summary
+from ricordo.storage.thread_views import has_view
+from ricordo.storage.users import delete_user_rows, drop_summary, has_user
 from ricordo.storage.where import audience_of, in_project, not_expired
 from ricordo.text.normalise import content_hash
 
@@ -459,3 +465,74 @@ def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
             f"memory {others[0]} already has this {what} in theme {item.theme!r}:"
             " archive or forget it first"
         )
+
+
+SCRUB_JOB: Final = "scrub"
+"""Kind of the job that overwrites freed space later if it could not be done at once."""
+
+_SCRUB_DELAY: Final = timedelta(minutes=1)
+
+
+def erase_user(database: Database, user_id: str) -> ErasureReceipt:
+    """Delete everything of a user and return a receipt.
+
+    Raises:
+        UserNotFound: nothing is stored for this user.
+    """
+    with database.read(user_id) as reading:
+        connection = reading.connection
+        if not (
+            has_user(connection, user_id)
+            or has_view(connection, user_id)
+            or is_member(connection, user_id)
+        ):
+            raise UserNotFound(user_id)
+    return _erase(database, user_id)
+
+
+def erase_group(database: Database, group: str) -> ErasureReceipt:
+    """Delete a group, its memberships and everything that its members share.
+
+    Raises:
+        GroupNotFound: there is no such group.
+    """
+    space = space_of(group)
+    with database.read(space) as reading:
+        if not has_group(reading.connection, space):
+            raise GroupNotFound(group)
+    return _erase(database, space)
+
+
+def _erase(database: Database, user_id: str) -> ErasureReceipt:
+    with database.write(user_id) as writing:
+        for viewer, item_id in links_granted(writing.connection, user_id):
+            writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)
+        with writing.acting_for_all():  # others mention the user, who knows who
+            removed = delete_user_rows(writing.backend, writing.connection, user_id)
+        plan_scrub(writing)
+        erased_at = writing.now
+    scrubbed = scrub_now(database, erased_at)
+    return ErasureReceipt(user_id=user_id, erased_at=erased_at, removed=removed, scrubbed=scrubbed)
+
+
+def plan_scrub(writing: WriteTransaction) -> None:
+    """Queue a job in case this process dies before it has scrubbed."""
+    if writing.backend.overwrites_freed_space:
+        writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
+
+
+def scrub_now(database: Database, erased_at: datetime) -> bool:
+    """Overwrite the freed space; on failure the job does it later."""
+    try:
+        with database.our_errors():
+            scrubbed = database.backend.scrub()
+        if scrubbed:
+            with database.transaction_for([STORE_JOB_USER]) as connection:
+                discard_queued(connection, _scrub_job(erased_at), not_after=erased_at)
+    except StorageError:
+        return False
+    return scrubbed
+
+
+def _scrub_job(run_at: datetime) -> NewJob:
+    return NewJob(kind=SCRUB_JOB, user_id=STORE_JOB_USER, run_at=run_at)

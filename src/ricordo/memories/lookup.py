@@ -2,24 +2,28 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 
 from ricordo.errors import MemoryNotFound
+from ricordo.frozen import dataclass
+from ricordo.index.cache import LruCache
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import ItemFilter, Sort, SortColumn
 from ricordo.model.item import Change, Item, Theme
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Status, VectorState
 from ricordo.storage.database import ReadTransaction
-from ricordo.storage.history import history_of
+from ricordo.storage.history import history_of, user_version
 from ricordo.storage.items import (
     Stretch,
     count_by_theme,
     default_name,
     find_item,
     find_items,
+    has_ended,
     page_of_items,
     themes_of,
 )
@@ -226,3 +230,55 @@ def read_states(
             error=error,
         )
     return [found[item_id] for item_id in listed if item_id in found]
+
+
+_USERS_REMEMBERED: Final = 1_024
+
+UserVersion = tuple[int, int]
+"""A user's revision and generation; the latter differs for a new user with an erased one's name."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Cached(Generic[Value]):
+    """Something known of a user, as of a version and a time."""
+
+    version: UserVersion
+    at: datetime
+    value: Value
+
+
+def is_current(view: ReadTransaction, user_id: str, cached: Cached[Any]) -> bool:
+    """Whether nothing was written since, and no memory has expired."""
+    if user_version(view.connection, user_id) != cached.version:
+        return False
+    return not has_ended(view.connection, user_id, cached.at, view.now)
+
+
+class ThemeCounts:
+    """Counting reads all of a user's memories. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._own: LruCache[tuple[str, str | None], Cached[Mapping[str, int]]] = LruCache(
+            _USERS_REMEMBERED
+        )
+
+    def own(
+        self, view: ReadTransaction, user_id: str, project: str | None = None
+    ) -> Mapping[str, int]:
+        """The active memories that are a user's own, by theme; with a ``project``, those of it and
+        of none."""
+        known = self._own.get((user_id, project))
+        if known is None or not is_current(view, user_id, known):
+            version = user_version(view.connection, user_id)
+            own = Audience(user_id, project=project)
+            known = Cached(version, view.now, read_theme_counts(view, own))
+            self._own.put((user_id, project), known)
+        return known.value
+
+    def seen(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
+        """Also those of others, which can change without the user."""
+        if audience.sees_others:
+            return read_theme_counts(view, audience)
+        return self.own(view, user_id, audience.project)

@@ -6,8 +6,7 @@ from ricordo.errors import IllegalTransition
 from ricordo.frozen import replace
 from ricordo.memories.lifecycle import own_item, set_values
 from ricordo.memories.replacement import REPLACED, close, restore_closed
-from ricordo.model.item import Change, Item, former_values
-from ricordo.model.rating import Rating, is_refuted, with_rating
+from ricordo.model.item import Change, Item, Rating, former_values, is_refuted, with_rating
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Verdict
 from ricordo.storage.database import WriteTransaction

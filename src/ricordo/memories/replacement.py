@@ -24,8 +24,7 @@ from ricordo.memories.lifecycle import (
 )
 from ricordo.memories.lookup import read_items
 from ricordo.model.draft import NewMemory
-from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_values
-from ricordo.model.rating import joined
+from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_values, joined
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable

@@ -1,13 +1,13 @@
 """What background work did, and how often: events and counters."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, field
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import Action, EventStatus
+from ricordo.model.vocabulary import Action, EventStatus, JobState, Lane
 
 MODEL_CALLS: Final = "model_calls"
 FAILED_MODEL_CALLS: Final = "model_calls_failed"
@@ -188,3 +188,83 @@ def day_from(day: str, added: int, counts: Mapping[str, int]) -> DayActivity:
 
 def _rounded(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else round(milliseconds, 2)
+
+
+STORE_JOB_USER = ""
+"""The ``user_id`` of jobs that belong to the store as a whole."""
+
+
+Report = Callable[[str], None]
+"""Called between the steps of a long job with its progress; may end the job by raising."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be queued in the transaction that causes it.
+
+    Queued jobs with the same kind, user and ``unique_key`` become one, at the earliest time.
+    """
+
+    kind: str
+    user_id: str
+    run_at: datetime
+    unique_key: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Record):
+    """A job in the queue.
+
+    ``lease_token`` proves who may finish it. ``woken_at`` is when a broker message was last sent
+    for it.
+    """
+
+    id: int
+    kind: str
+    user_id: str
+    unique_key: str
+    payload: Mapping[str, Any]
+    state: JobState
+    run_at: datetime
+    attempts: int
+    max_attempts: int
+    lease_token: str | None
+    lease_until: datetime | None
+    last_error: str | None
+    created_at: datetime
+    updated_at: datetime
+    woken_at: datetime | None
+    progress: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field by name, without the worker's secret token."""
+        shown = Record.to_dict(self)
+        del shown["lease_token"]
+        return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStats(Record):
+    """The number of jobs of one kind by state.
+
+    ``due`` are the queued ones that could run now, ``oldest_due_at`` since when.
+    """
+
+    kind: str
+    lane: Lane
+    queued: int
+    due: int
+    running: int
+    done: int
+    dead: int
+    cancelled: int
+    oldest_due_at: datetime | None
+
+
+class Postpone(Exception):
+    """Raised by a handler to run its job later without counting an attempt."""
+
+    def __init__(self, until: datetime, why: str) -> None:
+        self.until = until
+        super().__init__(why)

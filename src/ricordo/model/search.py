@@ -13,7 +13,7 @@ from ricordo.model.checks import theme_slug
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import MemoryType, Status
-from ricordo.text.relative_dates import spelled
+from ricordo.text.dates import spelled
 
 
 @dataclass(frozen=True, slots=True)

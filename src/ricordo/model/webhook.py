@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from ricordo.frozen import dataclass
+from ricordo.model.activity import STORE_JOB_USER
 from ricordo.model.item import Changes
-from ricordo.model.job import STORE_JOB_USER
 from ricordo.model.record import Record, plain
 from ricordo.model.vocabulary import Event, WebhookState
 

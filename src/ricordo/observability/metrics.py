@@ -25,10 +25,10 @@ from ricordo.model.activity import (
     PROMPT_TOKENS,
     TOKENS,
     Counters,
+    JobStats,
     counters_from,
     decisions_counter,
 )
-from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, JobState, Status
 from ricordo.observability.traces import Tracing
 from ricordo.proxy.upstream import Outcome

@@ -13,7 +13,6 @@ from ricordo.model.embedding import (
     EmbeddingTest,
 )
 from ricordo.model.fields import AsGiven, Flag, Integer, Reference, Text
-from ricordo.model.grant import Grant
 from ricordo.model.record import Page
 from ricordo.model.reports import (
     ConsolidationReport,
@@ -22,6 +21,7 @@ from ricordo.model.reports import (
     MirrorStatus,
     RoundReport,
 )
+from ricordo.model.scope import Grant
 from ricordo.model.vocabulary import GroupRole
 from ricordo.operations.operation import Catalogue
 from ricordo.operations.parameters import (

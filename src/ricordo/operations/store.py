@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Unpack
 
 from ricordo import limits
-from ricordo.model.activity import Counters, DayActivity
+from ricordo.model.activity import Counters, DayActivity, Job, JobStats
 from ricordo.model.fields import (
     AfterUser,
     AnyOwner,
@@ -17,7 +17,6 @@ from ricordo.model.fields import (
 )
 from ricordo.model.filters import Filters, Order, SortColumn
 from ricordo.model.item import Item
-from ricordo.model.job import Job, JobStats
 from ricordo.model.record import Page
 from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport, ModelReport
 from ricordo.model.scope import ApiKey, CreatedKey

@@ -29,8 +29,8 @@ from ricordo.storage.items import page_of_items
 from ricordo.storage.threads import stored_threads
 from ricordo.storage.where import audience_of, matching
 from ricordo.text.analyser import Analyser
+from ricordo.text.dates import spelled, with_meant_dates
 from ricordo.text.normalise import content_hash
-from ricordo.text.relative_dates import spelled, with_meant_dates
 
 _SEARCHED: Final = 30
 _OF_THE_READING: Final = 0.5  # of its time, for memories and for turns each

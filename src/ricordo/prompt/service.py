@@ -7,15 +7,14 @@ from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import StorageError
-from ricordo.files.prompt_files import PromptFiles
+from ricordo.files.home import PromptFiles
 from ricordo.formation.injected import FENCE_START
 from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.formation.passages import without_fenced
 from ricordo.formation.profile import read_fields
 from ricordo.frozen import dataclass, replace
 from ricordo.index.cache import LruCache
-from ricordo.memories.lookup import read_themes
-from ricordo.memories.theme_counts import Cached, ThemeCounts, is_current
+from ricordo.memories.lookup import Cached, ThemeCounts, is_current, read_themes
 from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
@@ -28,8 +27,8 @@ from ricordo.prompt.delta import DeltaReader, Fits, new_changes
 from ricordo.prompt.fence import guide, may_open_a_tag, one_line
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
+from ricordo.recall.origins import superseded_statements
 from ricordo.recall.service import Recall
-from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import Database
 from ricordo.storage.history import user_version
 from ricordo.storage.users import find_summary

@@ -13,9 +13,8 @@ from ricordo.index.embedders import Embedders
 from ricordo.index.names import UserNames
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.group import group_of
-from ricordo.model.item import Item
+from ricordo.model.item import Item, stored_ratings
 from ricordo.model.proposal import other_owner
-from ricordo.model.rating import stored_ratings
 from ricordo.model.search import MemoryHit, Signals
 from ricordo.model.vocabulary import (
     DEFAULT_CONFIDENCE,

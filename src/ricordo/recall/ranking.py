@@ -9,7 +9,7 @@ import numpy as np
 
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass, field
-from ricordo.model.rating import Rating, counted
+from ricordo.model.item import Rating, counted
 
 PARTS: Final = (
     "semantic",

@@ -44,8 +44,8 @@ from ricordo.storage.sql import Condition
 from ricordo.text.languages import nearest
 from ricordo.text.names import NOBODY, Asked, Names
 from ricordo.text.people import named_people, without_people
+from ricordo.text.pieces import Snippets
 from ricordo.text.secrets import without_secrets
-from ricordo.text.snippets import Snippets
 
 
 class _WithContent(Protocol):

@@ -14,6 +14,7 @@ from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
 from ricordo.model.search import Signals, SupersededStatement, TurnHit, TurnPart
 from ricordo.recall.candidates import Candidates, Question, Reading, SearchedRows
+from ricordo.recall.origins import superseded_statements
 from ricordo.recall.ranker import features, ranker
 from ricordo.recall.ranking import (
     ACTOR_BOOST,
@@ -26,13 +27,12 @@ from ricordo.recall.ranking import (
 )
 from ricordo.recall.reranker import Line
 from ricordo.recall.search import PART_DIGITS, Ranked, Search
-from ricordo.recall.supersession import superseded_statements
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_at, turns_by_id
 from ricordo.storage.where import in_project_of_thread, is_of_project
 from ricordo.text.dates import named_times
-from ricordo.text.snippets import Snippets
+from ricordo.text.pieces import Snippets
 
 _USER_ROLE: Final = "user"
 _TELLING: Final = 0.5

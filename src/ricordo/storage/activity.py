@@ -20,8 +20,7 @@ from ricordo.model.record import Page
 from ricordo.model.vocabulary import EventStatus
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
 from ricordo.storage.items import memories_by_day
-from ricordo.storage.paging import page_by_id
-from ricordo.storage.sql import PreparedStatement, Words, stored_choice
+from ricordo.storage.sql import PreparedStatement, Words, page_by_id, stored_choice
 from ricordo.storage.tables import EVENT_IDS, events, items, tallies, users, without_user
 from ricordo.storage.where import active
 

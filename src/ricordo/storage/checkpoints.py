@@ -10,8 +10,14 @@ from sqlalchemy.sql.functions import FunctionElement
 from ricordo.model.record import Page
 from ricordo.model.thread import CheckpointInfo
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.paging import page_by_time
-from ricordo.storage.sql import Condition, PreparedStatement, Words, compiled_as, upsert
+from ricordo.storage.sql import (
+    Condition,
+    PreparedStatement,
+    Words,
+    compiled_as,
+    page_by_time,
+    upsert,
+)
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
 
 _CURSOR: Final = "checkpoints"

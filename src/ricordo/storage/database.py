@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from ricordo.clock import Clock
 from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
+from ricordo.model.activity import NewJob
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.group import Acting
-from ricordo.model.job import NewJob
 from ricordo.model.scope import Policy
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import Backend, RaceLost

@@ -12,8 +12,7 @@ from ricordo.model.record import Page
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.paging import page_by_id
-from ricordo.storage.sql import Moment, PreparedStatement, Words, stored_choice
+from ricordo.storage.sql import Moment, PreparedStatement, Words, page_by_id, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns, without_user
 from ricordo.storage.where import in_project
 

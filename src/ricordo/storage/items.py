@@ -15,9 +15,8 @@ from ricordo.limits import MAX_FORMED_MEMORIES
 from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import Sort, SortColumn
-from ricordo.model.item import STORED_FIELDS, Item
+from ricordo.model.item import STORED_FIELDS, Item, stored_ratings
 from ricordo.model.profile import PROFILE_THEME
-from ricordo.model.rating import stored_ratings
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor, plain
 from ricordo.model.thread import Turn, text_of_item
 from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status

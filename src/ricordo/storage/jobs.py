@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.model.job import Job, NewJob
+from ricordo.model.activity import Job, NewJob
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.backend import Backend
 from ricordo.storage.sql import Json, Moment, PreparedStatement, among, bound_list, stored_choice

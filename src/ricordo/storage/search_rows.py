@@ -11,8 +11,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.frozen import dataclass
+from ricordo.model.activity import NewJob
 from ricordo.model.embedding import StoredChoice, VectorModel
-from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Status, VectorState
 from ricordo.storage.database import ReadTransaction, WriteTransaction
 from ricordo.storage.relations import remove_relations

@@ -14,7 +14,6 @@ from ricordo.model.search import SupersededStatement
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
-from ricordo.storage.paging import page_by_time
 from ricordo.storage.search_rows import (
     Searchable,
     change_entry,
@@ -22,7 +21,7 @@ from ricordo.storage.search_rows import (
     put_entries,
     remove_entries,
 )
-from ricordo.storage.sql import Moment, PreparedStatement, Words, among, bound_list
+from ricordo.storage.sql import Moment, PreparedStatement, Words, among, bound_list, page_by_time
 from ricordo.storage.tables import (
     TURN_IDS,
     TURNS,

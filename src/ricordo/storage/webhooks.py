@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import Conflict, WebhookNotFound
 from ricordo.frozen import dataclass
-from ricordo.model.job import Job, NewJob
+from ricordo.model.activity import Job, NewJob
 from ricordo.model.vocabulary import Event, JobState, WebhookState
 from ricordo.model.webhook import EVERYBODY, Webhook, WebhookDelivery
 from ricordo.storage.backend import Backend

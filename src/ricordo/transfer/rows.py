@@ -21,8 +21,7 @@ from ricordo.model import checks
 from ricordo.model.checks import parse_moment
 from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.group import checked_owner
-from ricordo.model.item import former_values
-from ricordo.model.rating import parse_ratings
+from ricordo.model.item import former_values, parse_ratings
 from ricordo.model.record import plain
 from ricordo.model.thread import Observer
 from ricordo.model.vocabulary import (

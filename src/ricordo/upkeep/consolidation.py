@@ -12,9 +12,9 @@ from ricordo.formation.conflicts import Judge
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.memories.lifecycle import SYSTEM_ACTED, is_expired
 from ricordo.memories.replacement import absorb
+from ricordo.model.activity import Report
 from ricordo.model.group import is_person
 from ricordo.model.item import Item
-from ricordo.model.job import Report
 from ricordo.model.reports import (
     CONSOLIDATION_LINKED,
     CONSOLIDATION_MERGED,

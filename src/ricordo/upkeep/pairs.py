@@ -22,8 +22,7 @@ from ricordo.formation.statements import (
 )
 from ricordo.frozen import dataclass
 from ricordo.index.relations import Nearest
-from ricordo.model.item import Item
-from ricordo.model.rating import leaning
+from ricordo.model.item import Item, leaning
 from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
 from ricordo.recall.service import Recall

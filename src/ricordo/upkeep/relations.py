@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.frozen import dataclass
 from ricordo.index.relations import Near, Nearest, Relating
-from ricordo.model.job import Report
+from ricordo.model.activity import Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.items import Comparables, active

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import StorageError, in_log
 from ricordo.frozen import dataclass
-from ricordo.model.job import STORE_JOB_USER, NewJob, Report
+from ricordo.model.activity import STORE_JOB_USER, NewJob, Report
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.database import Database, retried
 from ricordo.storage.jobs import put_job

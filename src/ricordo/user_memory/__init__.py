@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ricordo.operations.operation import USER_OPERATIONS
 from ricordo.user_memory.base import implements
 from ricordo.user_memory.conversations import ConversationOperations
-from ricordo.user_memory.groups import GroupOperations
 from ricordo.user_memory.maintenance import MaintenanceOperations
 from ricordo.user_memory.memories import MemoryOperations
-from ricordo.user_memory.proposals import ProposalOperations
+from ricordo.user_memory.proposals import GroupOperations, ProposalOperations
 from ricordo.user_memory.recall import RecallOperations
 from ricordo.user_memory.webhooks import WebhookOperations
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import InvalidValue, OtherProject, PermissionMissing, ThreadNotFound
-from ricordo.files.folder import FilesFolder
+from ricordo.files.home import FilesFolder
 from ricordo.frozen import dataclass
-from ricordo.memories.lookup import read_states
-from ricordo.memories.theme_counts import ThemeCounts
+from ricordo.memories.lookup import ThemeCounts, read_states
 from ricordo.model.activity import bucket_of
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.filters import ItemFilter

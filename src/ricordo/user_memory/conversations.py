@@ -49,7 +49,7 @@ class ConversationOperations(UserOperations):
 
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:
-        from ricordo.conversation import compaction  # takes long to load, as those below
+        from ricordo.conversation import service
 
         user_id = self.scope.user_id
         texts = [first_piece(turn.content) for turn in said]  # further pieces are left to a job
@@ -64,7 +64,7 @@ class ConversationOperations(UserOperations):
                 policy = self.parts.formation.policy
                 plan_after_turns(writing, policy, thread_id, is_new_thread=is_new)
                 window = self.parts.conversation.policy
-                compaction.plan_after_turns(writing, window, thread_id, recorded)
+                service.plan_after_turns(writing, window, thread_id, recorded)
         return Observed(thread_id, recorded, len(said) - recorded)
 
     @implements(describe.redact)

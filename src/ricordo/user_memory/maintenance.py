@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ricordo import limits
 from ricordo.errors import Conflict, FilesUnavailable, InvalidValue, Occupied, RicordoError
-from ricordo.files.folder import UserFiles
+from ricordo.files.home import UserFiles
 from ricordo.index import rebuild
 from ricordo.index.backfill import count_pending
 from ricordo.index.embedders import model_of
@@ -25,7 +25,6 @@ from ricordo.model.embedding import (
     EmbeddingStatus,
     EmbeddingTest,
 )
-from ricordo.model.grant import Grant
 from ricordo.model.group import is_person
 from ricordo.model.item import Added, Item
 from ricordo.model.record import Page
@@ -36,14 +35,14 @@ from ricordo.model.reports import (
     MirrorStatus,
     RoundReport,
 )
-from ricordo.model.scope import Scope
+from ricordo.model.scope import Grant, Scope
 from ricordo.model.vocabulary import Event, Source, Status
 from ricordo.operations import maintenance as describe
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, effective, test_embedder
+from ricordo.storage.access import StoredGrants
 from ricordo.storage.activity import counters_of, daily_of, page_of_events
 from ricordo.storage.database import WriteTransaction, rehearsing, retried
-from ricordo.storage.grants import StoredGrants
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash

@@ -22,8 +22,8 @@ from ricordo.operations import memories as describe
 from ricordo.storage.database import ReadTransaction, WriteTransaction, retried
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import change_theme
-from ricordo.storage.projects import projects_of
 from ricordo.storage.search_rows import text_hash
+from ricordo.storage.users import projects_of
 from ricordo.user_memory.base import UserOperations, confined, implements
 
 # What changes one memory takes ``expected_updated_at``: the ``updated_at`` that the caller last

@@ -7,15 +7,17 @@ from dataclasses import replace
 from ricordo import limits
 from ricordo.errors import InvalidValue, NotOwner, ProposalNotFound
 from ricordo.memories import lookup, sharing
-from ricordo.model.group import is_person
+from ricordo.model.group import Acting, GroupMember, Membership, is_person, space_of
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
-from ricordo.model.vocabulary import ProposalState, SharingRight, Source
+from ricordo.model.vocabulary import GroupRole, ProposalState, SharingRight, Source
+from ricordo.operations import groups as describe_groups
 from ricordo.operations import proposals as describe
 from ricordo.storage.database import ReadTransaction, retried
 from ricordo.storage.formation import CURSOR, find_proposal, page_of_proposals
+from ricordo.storage.groups import check_acting, memberships_of
 from ricordo.storage.items import items_by_id
 from ricordo.storage.links import blocked_by, find_offer, offers_to, unblock
 from ricordo.user_memory.base import UserOperations, check_speaks_for_user, implements
@@ -209,3 +211,40 @@ class ProposalOperations(UserOperations):
     def _check_has_profile(self) -> None:
         if not is_person(self.scope.user_id):
             raise InvalidValue("user_id", "global memories have no profile")
+
+
+class GroupOperations(UserOperations):
+    """Groups that a user is in, each as a member."""
+
+    @implements(describe_groups.groups)
+    def groups(self) -> tuple[Membership, ...]:
+        with self.database.read(self.scope.person) as view:
+            return tuple(memberships_of(view.connection, self.scope.person))
+
+    @implements(describe_groups.members)
+    def members(self, group: str) -> tuple[GroupMember, ...]:
+        with self.database.read(self.scope.person) as view:
+            check_acting(view.connection, self._as(group, GroupRole.READ))
+            return sharing.members(view, group)
+
+    @implements(describe_groups.set_member)
+    @retried
+    def set_member(self, group: str, member: str, role: GroupRole) -> GroupMember:
+        check_speaks_for_user(self.scope)
+        acting = self._as(group, GroupRole.MANAGE)
+        with self.database.as_member(acting), self.database.write(acting.space) as writing:
+            return sharing.put(writing, group, member, role, by=acting.member)
+
+    @implements(describe_groups.remove_member)
+    @retried
+    def remove_member(self, group: str, member: str) -> None:
+        check_speaks_for_user(self.scope)
+        if member == self.scope.person:
+            sharing.leave(self.database, group, member)
+            return
+        acting = self._as(group, GroupRole.MANAGE)
+        with self.database.as_member(acting), self.database.write(acting.space) as writing:
+            sharing.remove(writing, group, member, by_operator=False)
+
+    def _as(self, group: str, needed: GroupRole) -> Acting:
+        return Acting(space_of(group), self.scope.person, needed)

@@ -14,9 +14,9 @@ from ricordo.model.activity import (
     RECALLED_SHOWN,
     ActivityEvent,
     Counters,
+    JobStats,
     decisions_counter,
 )
-from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, Permission
 from ricordo.web.charts import ChartPart, daily_charts, exact, strips
 from ricordo.web.page_request import Page, PageRequest

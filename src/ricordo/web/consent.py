@@ -19,7 +19,7 @@ from ricordo.access.grants import OAuthRefusal, checked_challenge, scopes_of
 from ricordo.frozen import dataclass
 from ricordo.http.client_documents import is_document_address
 from ricordo.http.oauth import AUTHORIZE_PATH, Authorisation
-from ricordo.model.grant import Client
+from ricordo.model.scope import Client
 from ricordo.model.vocabulary import AccessScope
 from ricordo.web.forms import Posted
 from ricordo.web.page_request import NoUserChosen, Page, PageRequest

@@ -15,7 +15,7 @@ from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
 from ricordo.observability.logs import note_key
 from ricordo.observability.metrics import ServiceMetrics
-from ricordo.storage.keys import end_session
+from ricordo.storage.access import end_session
 from ricordo.web.forms import Posted, checked_fields
 from ricordo.web.page_request import Page, anonymous
 from ricordo.web.rendering import PRIVATE

@@ -12,9 +12,8 @@ from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass
 from ricordo.memories.ratings import rating_by
 from ricordo.model.filters import SortColumn
-from ricordo.model.item import Item
+from ricordo.model.item import Item, Rating
 from ricordo.model.proposal import Link
-from ricordo.model.rating import Rating
 from ricordo.model.vocabulary import MemoryType, Status
 from ricordo.web.forms import Posted, tags_in
 from ricordo.web.page_request import Page, PageRequest

@@ -15,7 +15,7 @@ from ricordo.memory import Memory
 from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import GLOBAL_OWNER, Permission
 from ricordo.observability.logs import note_key
-from ricordo.storage.keys import session_has_ended
+from ricordo.storage.access import session_has_ended
 from ricordo.user_memory import UserMemory
 from ricordo.web.rendering import GLOBAL_NAVIGATION, NAVIGATION, PRIVATE, rendered
 from ricordo.web.sessions import Reverse, Session, SessionCookies

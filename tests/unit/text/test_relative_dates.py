@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.text.relative_dates import spelled, with_meant_dates
+from ricordo.text.dates import spelled, with_meant_dates
 from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("prompt.recall")

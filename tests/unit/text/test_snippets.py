@@ -1,7 +1,7 @@
 """The stretch of a text that is shown."""
 
 from ricordo.text.analyser import Analyser
-from ricordo.text.snippets import snippet
+from ricordo.text.pieces import snippet
 
 ENGLISH = Analyser()
 FILLER = "nothing here matters much. "

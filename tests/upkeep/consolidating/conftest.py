@@ -9,7 +9,7 @@ import pytest
 
 from ricordo import Item, Memory, UserMemory
 from ricordo.formation.conflicts import ModelJudge
-from ricordo.model.job import Report
+from ricordo.model.activity import Report
 from ricordo.model.reports import ConsolidationReport, PairDecision
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.testing import ManualClock

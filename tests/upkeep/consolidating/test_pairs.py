@@ -10,7 +10,7 @@ from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.conflicts import Relationship
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
-from ricordo.providers.circuit_breaker import CircuitBreaker
+from ricordo.providers.http_client import CircuitBreaker
 from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.upkeep.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from ricordo.coding_agents.entry import Entry, Position, Role, ToolCall
-from ricordo.coding_agents.transcripts.calls import call_of, given_arguments
 from ricordo.coding_agents.transcripts.session_files import (
     Line,
     Session,
+    call_of,
+    given_arguments,
     head,
     lines,
     made_id,

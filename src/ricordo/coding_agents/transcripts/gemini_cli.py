@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from ricordo.coding_agents.entry import Entry, Position, Role
-from ricordo.coding_agents.transcripts.calls import call_of
 from ricordo.coding_agents.transcripts.session_files import (
     MAX_LINE_BYTES,
     Session,
+    call_of,
     head,
     lines,
     made_id,

@@ -12,8 +12,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ricordo.coding_agents.entry import Entry, Position, Role
-from ricordo.coding_agents.transcripts.calls import call_of
-from ricordo.coding_agents.transcripts.session_files import Session, parsed, said, stored_id
+from ricordo.coding_agents.transcripts.session_files import (
+    Session,
+    call_of,
+    parsed,
+    said,
+    stored_id,
+)
 from ricordo.frozen import replace
 from ricordo.transfer.foreign_files import JsonObject, moment, object_or_empty, text
 

@@ -24,9 +24,8 @@ from ricordo.errors import (
 )
 from ricordo.storage.backend import SearchIndex, ids_within_reach
 from ricordo.storage.sql import driver_of, stored_json
-from ricordo.storage.sqlite.connection import ConnectionPlan, connect
+from ricordo.storage.sqlite.connection import ConnectionPlan, Turns, connect
 from ricordo.storage.sqlite.search import SqliteSearch
-from ricordo.storage.sqlite.turns import Turns
 from ricordo.storage.tables import ID_SERIES, INDEXED
 
 _PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end

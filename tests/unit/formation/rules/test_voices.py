@@ -9,7 +9,7 @@ from ricordo.formation.gate import gate
 from ricordo.formation.own_words import in_own_words
 from ricordo.formation.passages import passages
 from ricordo.model.thread import Turn
-from ricordo.text.relative_dates import with_dates
+from ricordo.text.dates import with_dates
 from tests.unit.formation.rules.passages import said
 from tests.unit.tables import cases
 
