@@ -17,7 +17,7 @@ from ricordo import open as open_store
 from ricordo.cli.errors import INVALID_INPUT, OK
 from ricordo.coding_agents import capture
 from ricordo.coding_agents.entry import Entry
-from ricordo.coding_agents.instruction_files import SessionImport
+from ricordo.coding_agents.imports import SessionImport
 from ricordo.coding_agents.projects import project_of
 from ricordo.coding_agents.rules import AgentSettings, Rules, turn
 from ricordo.coding_agents.transcripts.readers import read, sessions
@@ -108,7 +108,7 @@ def test_an_import_that_was_killed_ends_the_same_when_it_is_run_again(
                 raise KeyboardInterrupt
 
             with monkeypatch.context() as patch:
-                patch.setattr("ricordo.coding_agents.instruction_files.read", killed)
+                patch.setattr("ricordo.coding_agents.imports.read", killed)
                 patch.setattr("ricordo.limits.MAX_OBSERVED_TURNS", 2)
                 with contextlib.suppress(KeyboardInterrupt):
                     bring_in(cut, agent, home)

@@ -1,4 +1,4 @@
-"""``agents``: hooks of coding agents, and what they capture."""
+"""``agents``: hooks of coding agents, and what they capture; ``tools``: what a model can call."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Conversations: ``observe`` to ``redact``, context windows, and forming memories."""
+"""Conversations: ``observe`` to ``redact``, windows, forming memories, states of programs."""
 
 import json
 import sys

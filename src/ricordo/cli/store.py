@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share.
+"""Options and arguments that several commands share, and the store that they name.
 
 Values are passed on as typed: the library checks them, so that errors are the same everywhere.
 Nothing heavy is imported here, because ``--help`` loads this module.

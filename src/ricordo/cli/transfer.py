@@ -139,7 +139,7 @@ def _agent_of(path: str, format_name: str) -> tuple[str | None, Path | None]:
 def _import_sessions(
     agent: str, place: Path | None, since: str | None, owner: Owner, *, dry_run: bool
 ) -> None:
-    from ricordo.coding_agents.instruction_files import SessionImport
+    from ricordo.coding_agents.imports import SessionImport
     from ricordo.coding_agents.rules import read_settings as read_agent_settings
     from ricordo.coding_agents.transcripts.readers import place_of, sessions_at
     from ricordo.model.checks import parse_moment

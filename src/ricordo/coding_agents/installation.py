@@ -1,4 +1,4 @@
-"""Put hooks into the settings of a coding agent, take them out, and look how they stand."""
+"""The coding agents that are supported, and their hooks: put in, taken out, looked at."""
 
 import json
 import os
@@ -30,6 +30,11 @@ from ricordo.coding_agents.settings_files import (
 )
 from ricordo.errors import InvalidValue
 from ricordo.frozen import dataclass, replace
+
+# The coding agents that are supported: where their settings lie, and what is put into them.
+#
+# Their hooks were recorded and driven with Claude Code 2.1, Codex 0.169, Gemini CLI 0.61 and
+# OpenCode 1.18. Cursor is served as its documentation says: it can be installed from no registry.
 
 SERVER: Final = "ricordo"
 _RUN: Final = "import sys;sys.path.append(sys.argv.pop(1));import ricordo_hook;ricordo_hook.main()"

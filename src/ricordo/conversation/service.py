@@ -1,4 +1,4 @@
-"""Context windows of long conversations, and resuming them."""
+"""Context windows of long conversations: compacting and resuming them."""
 
 from collections.abc import Callable, Sequence
 from typing import Final

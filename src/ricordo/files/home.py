@@ -1,4 +1,4 @@
-"""The layout of the home folder: prompts, profiles and mirrors."""
+"""The home folder: its layout, and the files in it that every prompt reads."""
 
 import contextlib
 import hashlib

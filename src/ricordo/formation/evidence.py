@@ -17,6 +17,12 @@ from ricordo.text.normalise import fold_letters, fold_marks, folded, has_digit, 
 from ricordo.text.secrets import has_secret
 from ricordo.text.spans import PlainView, Span, comparable_view
 
+# Finds the words that a loose quote stands for.
+#
+# Models copy loosely: they leave words out, put an ellipsis, write "is" for "am" or "lives" for
+# "live". A quote is laid along the text word by word (scripts without spaces: letter by letter)
+# where that costs least, and what it costs must be little for the words that carry its meaning.
+
 LANGUAGES: Final = lines("evidence", "languages")
 LITTLE: Final = words("evidence", "words for the user").union(*map(stop_words, LANGUAGES))
 NEGATION = pattern("evidence", "negations")

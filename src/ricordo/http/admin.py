@@ -1,4 +1,4 @@
-"""Administration of all users that is not derived: whole files, and keys with their secrets."""
+"""For operators, and not derived: whole files, keys with their secrets, health and metrics."""
 
 from http import HTTPStatus
 from typing import Annotated

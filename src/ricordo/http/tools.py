@@ -1,4 +1,4 @@
-"""Memory tools: their schemas for a model, and calls of them."""
+"""Memory tools: their schemas, calls of them, and a server of them for OpenAPI clients."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
@@ -105,6 +105,11 @@ def call_tool(
         raise result.error
     return answer({"result": result.value, "is_error": result.is_error})
 
+
+# The standard tools as an OpenAPI tool server, for Open WebUI and custom GPTs.
+#
+# Its document describes nothing but these tools: a client that is given the whole API would offer
+# its model a hundred operations.
 
 PREFIX: Final = "/tools"
 _ABOUT: Final = (

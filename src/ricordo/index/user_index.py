@@ -1,4 +1,4 @@
-"""One user's search index in memory: vectors as a matrix, terms as postings."""
+"""One user's search index in memory: vectors as a matrix of 16-bit numbers, terms as postings."""
 
 import math
 from array import array

@@ -1,4 +1,4 @@
-"""Changes of a memory: permission checks, status, expiry, history."""
+"""Changes of a memory: permission checks, status, expiry, history; and the erasure of a user."""
 
 from collections.abc import Mapping
 from dataclasses import replace

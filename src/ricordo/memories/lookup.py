@@ -1,4 +1,4 @@
-"""Reads memories: one, a page of them, their themes, their history."""
+"""Reads memories: one, a page of them, their themes with their counts, their history."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -231,6 +231,8 @@ def read_states(
         )
     return [found[item_id] for item_id in listed if item_id in found]
 
+
+# How many memories each theme of a user has, counted once for as long as nothing is written.
 
 _USERS_REMEMBERED: Final = 1_024
 

@@ -1,4 +1,4 @@
-"""Shares memories with other users, who accept or reject the offers.
+"""Shares memories with other users, who accept or reject the offers, and with groups.
 
 An offer stores no text: the viewer reads the memory itself. A rejected or unlinked memory cannot be
 offered again. History records CONSENT for offers, rejections and withdrawals, and LINK when the

@@ -1,4 +1,4 @@
-"""What background work did, and how often: events and counters."""
+"""Background work: jobs, what they did, and how often."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping

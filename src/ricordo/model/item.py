@@ -1,4 +1,4 @@
-"""A memory as stored and shown: its theme, status, lineage and history."""
+"""A memory as stored and shown: its theme, status, ratings, lineage and history."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields

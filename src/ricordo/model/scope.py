@@ -1,4 +1,4 @@
-"""Who is asking: scopes and API keys."""
+"""Who is asking: scopes, API keys, and what a user allowed programs."""
 
 from collections.abc import Iterable
 from dataclasses import field, fields, replace

@@ -1,4 +1,4 @@
-"""Guards against server-side request forgery: the addresses that user settings may point to."""
+"""Guards against server-side request forgery: which addresses user settings may point to."""
 
 import ipaddress
 import socket
@@ -111,6 +111,9 @@ def _kind(address: Address) -> str | None:
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         return "an address of one network interface"
     return None
+
+
+# Connections to addresses that the guard has checked, and to no others.
 
 
 class GuardedTransport(httpx2.BaseTransport):

@@ -1,4 +1,4 @@
-"""The HTTP client of all model endpoints: embeddings, chat, and what the proxy passes on."""
+"""The HTTP client of all model endpoints, with a circuit breaker for each."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""The source turns of memories, and the memories formed from turns."""
+"""The source turns of memories, the memories formed from turns, and what of them is superseded."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -177,6 +177,9 @@ def _said_at(
     most = MAX_SIMULTANEOUS_TURNS
     found = unnamed_turns_at(connection, user_id, thread_id, sorted(moments), most + 1)
     return found if len(found) <= most else []
+
+
+# What turns said that is no longer current: memories formed from them were superseded.
 
 
 def superseded_statements(

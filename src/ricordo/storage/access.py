@@ -1,6 +1,7 @@
-"""Rows of API keys and of ended sessions.
+"""Rows of API keys, of ended sessions, and of programs that sign in with OAuth.
 
-Keys are looked up before the user is known, so every transaction here acts for all users.
+Keys and tokens are looked up before the user is known, so every transaction here acts for all
+users.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Column types, expressions and prepared statements that mean the same on both databases."""
+"""What means the same on both databases: column types, expressions, prepared statements, pages."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

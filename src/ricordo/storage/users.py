@@ -1,4 +1,4 @@
-"""Rows of users: their upkeep, their narrative, and erasure."""
+"""Rows of users: their upkeep, their narrative, their projects, and erasure."""
 
 from collections import Counter
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""The months, years and days that a query names, and the terms of a date."""
+"""The months, years and days that a text names, also by their distance: "two weeks ago"."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Cuts a long text into pieces, after a line, a sentence or a word; never through a letter."""
+"""Parts of a long text: pieces that end after a line, a sentence or a word; the best snippet."""
 
 import re
 import unicodedata

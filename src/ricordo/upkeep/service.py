@@ -1,4 +1,4 @@
-"""Upkeep: everything that keeps a store's memories clean."""
+"""Upkeep: the daily round of each user, and everything else that keeps a store's memories clean."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Consent: proposals, memories that users share, and the profile."""
+"""Consent: proposals, memories that users share, their groups, and the profile."""
 
 import logging
 from collections.abc import Mapping, Sequence

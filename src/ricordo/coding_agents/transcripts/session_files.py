@@ -139,6 +139,10 @@ def _after_line(file: IO[bytes]) -> int:
     return file.tell()
 
 
+# Calls of tools as the agents record them, made alike: command, files, exit code, output.
+#
+# Nothing is cut here: secrets are looked for in whole lines (see ``capture``).
+
 _FILE_ARGUMENTS: Final = ("file_path", "filePath", "notebook_path", "absolute_path", "path")
 _COMMAND_ARGUMENTS: Final = ("command", "cmd", "script")
 _PATCH_FILE: Final = re.compile(

@@ -1,4 +1,4 @@
-"""Connections to a SQLite file, plain or encrypted with SQLCipher."""
+"""Connections to a SQLite file, plain or encrypted with SQLCipher, and the turns of its writers."""
 
 import contextlib
 import functools
@@ -261,6 +261,8 @@ def _switch_to_wal(connection: Any, plan: ConnectionPlan) -> None:
                 raise
         time.sleep(_RETRY_SECONDS)
 
+
+# Writers of one process take turns on one connection; those that wait together share a commit.
 
 _MOST_SHARING: Final = 64
 _LONGEST_SHARING_SECONDS: Final = 0.01

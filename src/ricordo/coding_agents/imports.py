@@ -1,6 +1,8 @@
-"""What projects tell coding agents in files: ``CLAUDE.md``, ``AGENTS.md``, ``GEMINI.md``.
+"""Bringing in what was there before: sessions, and what projects tell agents in ``AGENTS.md``.
 
-Each statement is a memory whose key is made of the file and the text. The files are never written.
+Sessions take the same path as live capture, so nothing doubles. A statement of ``CLAUDE.md``,
+``AGENTS.md`` or ``GEMINI.md`` is a memory whose key is made of the file and the text. The files are
+never written.
 """
 
 import hashlib
