@@ -97,12 +97,8 @@ class Grants:
         self.resource = resource
 
     def register(self, name: object, redirect_uris: object) -> Client:
-        """A new program, which anybody can register.
-
-        Raises:
-            OAuthRefusal: what it says of itself is not allowed.
-            Conflict: there are too many.
-        """
+        """A new program, which anybody can register. Raises OAuthRefusal: what it says of itself is
+        not allowed; Conflict: there are too many."""
         client = described_client(f"{_CLIENT_PREFIX}{new_id()}", name, redirect_uris, self._clock())
         self._rows.add_client(client)
         return client
@@ -120,11 +116,8 @@ class Grants:
         redirect_uri: str,
         challenge: str,
     ) -> str:
-        """What a user allows who is signed in with a key; the code for the program.
-
-        Raises:
-            Conflict: this user has allowed too many programs something.
-        """
+        """What a user allows who is signed in with a key; the code for the program. Raises
+        Conflict: this user has allowed too many programs something."""
         now = self._clock()
         code = _new_secret(TokenKind.CODE)
         grant_id = new_id()
@@ -153,11 +146,7 @@ class Grants:
         return code
 
     def redeem(self, code: str, client_id: str, redirect_uri: str, verifier: str) -> Issued:
-        """Tokens for a code.
-
-        Raises:
-            OAuthRefusal: it is not good, or not for this program.
-        """
+        """Tokens for a code. Raises OAuthRefusal: it is not good, or not for this program."""
         token, grant = self._found(code, TokenKind.CODE, client_id)
         proof = hashlib.sha256(verifier.encode("utf-8")).digest()
         shown = base64.urlsafe_b64encode(proof).rstrip(b"=").decode("ascii")
@@ -169,22 +158,16 @@ class Grants:
         return self._issue(token, grant)
 
     def refresh(self, token: str, client_id: str, scopes: Iterable[str] = ()) -> Issued:
-        """The next tokens.
-
-        Raises:
-            OAuthRefusal: the token is not good, not of this program, or more is asked for.
-        """
+        """The next tokens. Raises OAuthRefusal: the token is not good, not of this program, or more
+        is asked for."""
         found, grant = self._found(token, TokenKind.REFRESH, client_id)
         if not set(scopes) <= set(grant.scopes):
             raise OAuthRefusal("invalid_scope", "more than the user allowed")
         return self._issue(found, grant)
 
     def authenticate(self, token: str) -> tuple[Grant, ApiKey]:
-        """The grant of an access token, and the key behind it.
-
-        Raises:
-            NotAuthenticated: it is unknown, of another resource, was revoked or has expired.
-        """
+        """The grant of an access token, and the key behind it. Raises NotAuthenticated: it is
+        unknown, of another resource, was revoked or has expired."""
         found = self._find(token, TokenKind.ACCESS)
         now = self._clock()
         if found is None or not _is_good(*found, now) or found[1].resource != self.resource:
@@ -235,9 +218,7 @@ def scopes_of(asked: str | None) -> tuple[AccessScope, ...]:
     """The scopes that a program asks for; all where it names none.
 
     Others than ours, such as ``offline_access``, are left out: tokens say what they are good for.
-
-    Raises:
-        OAuthRefusal: none of them is ours.
+    Raises OAuthRefusal: none of them is ours.
     """
     known = {scope.value: scope for scope in AccessScope}
     if asked is None or not asked.split():
@@ -249,22 +230,15 @@ def scopes_of(asked: str | None) -> tuple[AccessScope, ...]:
 
 
 def checked_challenge(challenge: str | None, method: str | None) -> str:
-    """The challenge of PKCE, which every program has to send.
-
-    Raises:
-        OAuthRefusal: there is none, or it is not made with S256.
-    """
+    """The challenge of PKCE, which every program has to send. Raises OAuthRefusal: there is none,
+    or it is not made with S256."""
     if method != "S256" or challenge is None or not _CHALLENGE.fullmatch(challenge):
         raise OAuthRefusal("invalid_request", "send a code_challenge made with S256")
     return challenge
 
 
 def described_client(client_id: str, name: object, redirect_uris: object, now: datetime) -> Client:
-    """A program as it describes itself.
-
-    Raises:
-        OAuthRefusal: something is missing or not allowed.
-    """
+    """A program as it says it is. Raises OAuthRefusal: something is missing or not allowed."""
     given = redirect_uris if isinstance(redirect_uris, list) else []
     if not 1 <= len(given) <= limits.MAX_REDIRECT_URIS:
         wanted = f"send 1 to {limits.MAX_REDIRECT_URIS} redirect_uris"
@@ -288,10 +262,7 @@ def check_redirect_uri(uri: object) -> None:
     """Refuse an address that no code may be sent to.
 
     Allowed: https; http on this very machine, for programs there; and schemes of programs: with a
-    dot, as RFC 8252 has it, or of well-known editors.
-
-    Raises:
-        OAuthRefusal: it is another.
+    dot, as RFC 8252 has it, or of well-known editors. Raises OAuthRefusal: it is another.
     """
     parts = _split(uri)
     if parts is not None and not parts.fragment:

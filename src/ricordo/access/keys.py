@@ -48,11 +48,7 @@ def hash_of(secret: str) -> str:
 
 
 def id_in(secret: object) -> str:
-    """The id in a presented key.
-
-    Raises:
-        NotAuthenticated: it cannot be a key of ours.
-    """
+    """The id in a presented key. Raises NotAuthenticated: it cannot be a key of ours."""
     found = _SHAPE.fullmatch(secret) if isinstance(secret, str) else None
     if found is None:
         raise refused()
@@ -119,12 +115,8 @@ class KeyRing:
         permissions: Iterable[Permission | str] | Permission | str,
         expires_days: int | None,
     ) -> CreatedKey:
-        """Create a key with its secret, which is not stored.
-
-        Raises:
-            InvalidValue: a value is not allowed, or does not go with the others.
-            Conflict: there are too many keys.
-        """
+        """Create a key with its secret, which is not stored. Raises InvalidValue: a value is not
+        allowed, or does not go with the others; Conflict: there are too many keys."""
         days = checks.optional_integer("expires_days", expires_days, 1, limits.MAX_KEY_DAYS)
         now = self._clock()
         key = ApiKey(
@@ -158,34 +150,22 @@ class KeyRing:
         return self._rows.page(whose, revoked, size, cursor)
 
     def get(self, key_id: str) -> ApiKey:
-        """One key, also a revoked or expired one.
-
-        Raises:
-            KeyNotFound: there is no such key.
-        """
+        """One key, also a revoked or expired one. Raises KeyNotFound: there is no such key."""
         found = self._rows.find(checks.reference("id", key_id))
         if found is None:
             raise KeyNotFound(key_id)
         return found[0]
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key; idempotent.
-
-        Raises:
-            KeyNotFound: there is no such key.
-        """
+        """Revoke a key; idempotent. Raises KeyNotFound: there is no such key."""
         return self._rows.revoke(checks.reference("id", key_id), self._clock())
 
     def has_live(self) -> bool:
         return self._rows.has_live(self._clock())
 
     def authenticate(self, secret: str | None) -> ApiKey:
-        """The key of a presented secret.
-
-        Raises:
-            NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
-                the error does not tell.
-        """
+        """The key of a presented secret. Raises NotAuthenticated: it is missing, malformed,
+        unknown, revoked or expired; which of these, the error does not tell."""
         found = self._rows.find(id_in(secret))
         key, kept_hash = (None, None) if found is None else found
         now = self._clock()

@@ -65,10 +65,7 @@ class AccessPolicy:
         """The categories that an agent may read; None for all.
 
         No agent means the owner, who may read everything. ``within`` are the categories of the
-        scope or key, None for all.
-
-        Raises:
-            InvalidValue: the name cannot be that of an agent.
+        scope or key, None for all. Raises InvalidValue: the name cannot be that of an agent.
         """
         listed = self._listed(agent)
         if listed is None or within is None:

@@ -73,11 +73,8 @@ _SCALAR_KINDS: Final = {
 
 
 def compose(file: str, text: str) -> PolicyNode:
-    """Parse the single document in a text. ``file`` is its name in messages.
-
-    Raises:
-        InvalidPolicy: it is not YAML, not one document, or uses what is refused here.
-    """
+    """Parse the single document in a text. ``file`` is its name in messages. Raises InvalidPolicy:
+    it is not YAML, not one document, or uses what is refused here."""
     from yaml.error import MarkedYAMLError
     from yaml.reader import ReaderError
 
@@ -192,11 +189,8 @@ Value = TypeVar("Value")
 
 
 def read_policy(path: Path) -> bytes:
-    """The bytes of a policy file.
-
-    Raises:
-        InvalidPolicy: it cannot be read, is not a file, or is too large.
-    """
+    """The bytes of a policy file. Raises InvalidPolicy: it cannot be read, is not a file, or is too
+    large."""
     try:
         is_file = stat.S_ISREG(path.stat().st_mode)
         # Checked first: opening a pipe would block.
@@ -224,9 +218,7 @@ def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
     """Parse a policy; ``path`` only names it in messages.
 
     Anything unknown is refused: a policy understood by half could allow what its author forbade.
-
-    Raises:
-        InvalidPolicy: the text is not a valid policy; names the file, line and column.
+    Raises InvalidPolicy: the text is not a valid policy; names the file, line and column.
     """
     root = compose(str(path), _decoded(path, raw))
     parts = _fields(root, "a policy", _KEYS)
@@ -488,12 +480,8 @@ class PolicyFile:
         self._open = AccessPolicy.open()
 
     def current(self) -> AccessPolicy:
-        """The policy in the file now.
-
-        Raises:
-            InvalidPolicy: the file is missing or not valid. The last good policy is not used: the
-                edit may have revoked a permission.
-        """
+        """The policy in the file now. Raises InvalidPolicy: the file is missing or not valid. The
+        last good policy is not used: the edit may have revoked a permission."""
         if self._path is None:
             return self._open
         raw = read_policy(self._path)

@@ -30,12 +30,9 @@ class JsonText(NamedTuple):
 
 
 def json_text(field: str, value: object, maximum_bytes: int) -> JsonText:
-    """A value as JSON text. Tuples become lists; everything else is read back unchanged.
-
-    Raises:
-        InvalidValue: not JSON (NaN, infinity, keys that are not text, other types, lone
-            surrogates), nested too deeply, or too large.
-    """
+    """A value as JSON text. Tuples become lists; everything else is read back unchanged. Raises
+    InvalidValue: not JSON (NaN, infinity, keys that are not text, other types, lone surrogates),
+    nested too deeply, or too large."""
     try:
         encoded = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:
@@ -51,11 +48,8 @@ def json_text(field: str, value: object, maximum_bytes: int) -> JsonText:
 
 
 def checked_json_text(field: str, text: object, maximum_bytes: int) -> str:
-    """Validate an outside JSON text that is stored as it is.
-
-    Raises:
-        InvalidValue: not text, not JSON, nested too deeply, or too large.
-    """
+    """Validate an outside JSON text that is stored as it is. Raises InvalidValue: not text, not
+    JSON, nested too deeply, or too large."""
     if not isinstance(text, str):
         raise InvalidValue(field, f"expected JSON as text, got {type(text).__name__}")
     _check_size(field, text, maximum_bytes)
@@ -66,11 +60,8 @@ def checked_json_text(field: str, text: object, maximum_bytes: int) -> str:
 
 
 def read_json(field: str, text: str) -> Any:
-    """Parse a stored JSON text.
-
-    Raises:
-        InvalidValue: not JSON, or nested so deeply that it cannot be read.
-    """
+    """Parse a stored JSON text. Raises InvalidValue: not JSON, or nested so deeply that it cannot
+    be read."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -121,11 +112,8 @@ def _too_deep(field: str) -> InvalidValue:
 
 
 def name_part(field: str, value: object, maximum: int) -> str:
-    """One part of a row's key, kept exactly; it may be empty.
-
-    Raises:
-        InvalidValue: not text, too long, or with characters that cannot be stored.
-    """
+    """One part of a row's key, kept exactly; it may be empty. Raises InvalidValue: not text, too
+    long, or with characters that cannot be stored."""
     if not isinstance(value, str):
         raise InvalidValue(field, f"expected text, got {type(value).__name__}")
     if len(value) > maximum:
@@ -137,11 +125,7 @@ def name_part(field: str, value: object, maximum: int) -> str:
 
 
 def check_together(field: str, *parts: str) -> None:
-    """Refuse a name that is too long in total.
-
-    Raises:
-        InvalidValue: says how long it is.
-    """
+    """Refuse a name that is too long in total. Raises InvalidValue: says how long it is."""
     size = sum(_size(field, part) for part in parts)
     if size > MAX_ROW_NAME_BYTES:
         raise InvalidValue(
@@ -161,11 +145,7 @@ def _size(field: str, text: str) -> int:
 def save(
     writing: WriteTransaction, thread_id: str, state: JsonText, expected: int | None
 ) -> Checkpoint:
-    """Replace the saved state.
-
-    Raises:
-        Conflict: another version is there than the expected one.
-    """
+    """Replace the saved state. Raises Conflict: another version is there than the expected one."""
     present = find_position(writing.connection, writing.user_id, thread_id)
     _check_expected(thread_id, present, expected)
     saved = put_state(writing, thread_id, state.text, present, writing.now)
@@ -179,11 +159,7 @@ def save(
 
 
 def load(view: ReadTransaction, user_id: str, thread_id: str) -> Checkpoint:
-    """The state saved last.
-
-    Raises:
-        CheckpointNotFound: nothing is saved for this conversation.
-    """
+    """The state saved last. Raises CheckpointNotFound: nothing is saved for this conversation."""
     found = find_state(view.connection, user_id, thread_id)
     if found is None:
         raise CheckpointNotFound(thread_id)
@@ -197,11 +173,8 @@ def load(view: ReadTransaction, user_id: str, thread_id: str) -> Checkpoint:
 
 
 def delete(writing: WriteTransaction, thread_id: str, expected: int | None) -> bool:
-    """Delete the saved state; False where there was none.
-
-    Raises:
-        Conflict: another version is there than the expected one.
-    """
+    """Delete the saved state; False where there was none. Raises Conflict: another version is there
+    than the expected one."""
     if expected is not None:
         present = find_position(writing.connection, writing.user_id, thread_id)
         _check_expected(thread_id, present, expected)

@@ -175,11 +175,8 @@ class StoreEntries:
 
     @retried
     def write(self, changes: Mapping[EntryName, NewEntry | None]) -> None:
-        """Store entries and delete others (None), atomically.
-
-        Raises:
-            InvalidValue: a text or a time is not allowed.
-        """
+        """Store entries and delete others (None), atomically. Raises InvalidValue: a text or a time
+        is not allowed."""
         drafts = {
             name: memory_of_entry(name, new.text)
             for name, new in changes.items()

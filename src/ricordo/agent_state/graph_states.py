@@ -42,12 +42,9 @@ class GraphStates:
 
     @retried
     def save(self, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]) -> None:
-        """Store a checkpoint and its new channel values, atomically.
-
-        Raises:
-            InvalidValue: a name or a value is too large or cannot be stored.
-            ScopeWidened: this memory is bound to another thread.
-        """
+        """Store a checkpoint and its new channel values, atomically. Raises InvalidValue: a name or
+        a value is too large or cannot be stored; ScopeWidened: this memory is bound to another
+        thread."""
         self._check_place(new.thread_id, new.namespace, new.checkpoint_id)
         checks.optional_reference("parent_id", new.parent_id)
         checks.optional_reference("run_id", new.run_id)
@@ -64,11 +61,8 @@ class GraphStates:
     def save_writes(
         self, thread_id: str, namespace: str, checkpoint_id: str, writes: Sequence[GraphWrite]
     ) -> None:
-        """Store the writes after a checkpoint, atomically.
-
-        Raises:
-            InvalidValue: too many writes, or one is too large or cannot be stored.
-            ScopeWidened: this memory is bound to another thread.
+        """Store the writes after a checkpoint, atomically. Raises InvalidValue: too many writes, or
+        one is too large or cannot be stored; ScopeWidened: this memory is bound to another thread.
         """
         self._check_place(thread_id, namespace, checkpoint_id)
         if len(writes) > limits.MAX_GRAPH_WRITES:
@@ -84,12 +78,8 @@ class GraphStates:
             rows.put_writes(writing, thread_id, namespace, checkpoint_id, writes)
 
     def find(self, thread_id: str, namespace: str, checkpoint_id: str | None) -> LoadedGraph | None:
-        """One checkpoint, or else the latest of a thread and namespace.
-
-        Raises:
-            InvalidValue: a name that nothing can have.
-            ScopeWidened: this memory is bound to another thread.
-        """
+        """One checkpoint, or else the latest of a thread and namespace. Raises InvalidValue: a name
+        that nothing can have; ScopeWidened: this memory is bound to another thread."""
         self._scope.narrow(thread_id=thread_id)
         name_part("namespace", namespace, limits.MAX_GRAPH_NAME_CHARS)
         checks.optional_reference("checkpoint_id", checkpoint_id)
@@ -115,11 +105,8 @@ class GraphStates:
         is_wanted: Callable[[GraphCheckpoint], bool],
     ) -> Iterator[LoadedGraph]:
         """Checkpoints, the latest first, in small pages, so that no connection is kept meanwhile.
-
-        Raises:
-            InvalidValue: a name that nothing can have.
-            ScopeWidened: this memory is bound to another thread.
-        """
+        Raises InvalidValue: a name that nothing can have; ScopeWidened: this memory is bound to
+        another thread."""
         thread_id = self._scope.narrow(thread_id=thread_id).thread_id
         if namespace is not None:
             name_part("namespace", namespace, limits.MAX_GRAPH_NAME_CHARS)
@@ -146,22 +133,16 @@ class GraphStates:
 
     @retried
     def delete_thread(self, thread_id: str) -> None:
-        """Delete all graph states of a thread.
-
-        Raises:
-            ScopeWidened: this memory is bound to another thread.
-        """
+        """Delete all graph states of a thread. Raises ScopeWidened: this memory is bound to another
+        thread."""
         self._scope.narrow(thread_id=thread_id)
         with self.database.write(self._scope.user_id) as writing:
             rows.delete_thread(writing, thread_id)
 
     @retried
     def delete_runs(self, run_ids: Collection[str]) -> None:
-        """Delete the checkpoints of some runs, and unreferenced channel values.
-
-        Raises:
-            InvalidValue: a name that no run can have.
-        """
+        """Delete the checkpoints of some runs, and unreferenced channel values. Raises
+        InvalidValue: a name that no run can have."""
         for run_id in run_ids:
             checks.reference("run_id", run_id)
         with self.database.write(self._scope.user_id) as writing:
@@ -176,12 +157,8 @@ class GraphStates:
 
     @retried
     def copy_thread(self, source: str, target: str) -> None:
-        """Copy a thread's states to a new one; nothing where there are none.
-
-        Raises:
-            Conflict: the target has states of its own.
-            ScopeWidened: this memory is bound to another thread.
-        """
+        """Copy a thread's states to a new one; nothing where there are none. Raises Conflict: the
+        target has states of its own; ScopeWidened: this memory is bound to another thread."""
         for thread_id in (source, target):
             checks.reference("thread_id", thread_id)
             self._scope.narrow(thread_id=thread_id)
@@ -195,10 +172,7 @@ class GraphStates:
     @retried
     def prune(self, thread_id: str, keep: KeepOf) -> None:
         """Delete the checkpoints of a thread that ``keep`` does not select, in each namespace.
-
-        Raises:
-            ScopeWidened: this memory is bound to another thread.
-        """
+        Raises ScopeWidened: this memory is bound to another thread."""
         self._scope.narrow(thread_id=thread_id)
         with self.database.write(self._scope.user_id) as writing:
             present = rows.list_checkpoints(

@@ -269,11 +269,8 @@ def progress_bars(*, wanted: bool) -> Iterator[Callable[[str], Callable[[int, in
 
 @contextlib.contextmanager
 def _working_folder(wanted: Path | None) -> Iterator[Path]:
-    """A folder of our own inside the wanted one, removed in the end.
-
-    Raises:
-        InvalidValue: the wanted folder cannot be written to.
-    """
+    """A folder of our own inside the wanted one, removed in the end. Raises InvalidValue: the
+    wanted folder cannot be written to."""
     from ricordo.errors import InvalidValue
 
     try:

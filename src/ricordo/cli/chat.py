@@ -215,12 +215,8 @@ class ChatLoop:
 
 
 def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
-    """Run the chat until the input ends.
-
-    Raises:
-        InvalidInput: the thread, a mode or the budget is not allowed.
-        StorageError: the store cannot be read at the start.
-    """
+    """Run the chat until the input ends. Raises InvalidInput: the thread, a mode or the budget is
+    not allowed; StorageError: the store cannot be read at the start."""
     is_at_terminal = sys.stdin.isatty() and not as_json
     window = talk.resume()
     if is_at_terminal:

@@ -283,11 +283,8 @@ def clock() -> CheckFinding:
 
 
 def settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> CheckFinding:
-    """Whether all settings are valid and none is misspelt. Values are not shown.
-
-    Raises:
-        InvalidInput: one is not valid.
-    """
+    """Whether all settings are valid and none is misspelt. Values are not shown. Raises
+    InvalidInput: one is not valid."""
     from ricordo.settings import Settings
     from ricordo.wiring import read_settings
 
@@ -315,12 +312,9 @@ class MadeVectors(NamedTuple):
 
 @contextlib.contextmanager
 def store_apart(store: Store) -> Iterator["Memory"]:
-    """A temporary store with the same settings, so that the real one stays unchanged.
-
-    Raises:
-        InvalidInput: a setting has a value that is not allowed.
-        StorageError: temporary files cannot be created.
-    """
+    """A temporary store with the same settings, so that the real one stays unchanged. Raises
+    InvalidInput: a setting has a value that is not allowed; StorageError: temporary files cannot be
+    created."""
     from ricordo.wiring import TEMPORARY, open_memory
 
     with open_memory(**{**store.settings(), "url": TEMPORARY, "run_jobs": False}) as memory:

@@ -66,12 +66,9 @@ def migrate(*, check: Check = False, store: Store) -> None:
 
 
 def schema_of(database: "Database") -> str | None:
-    """The schema version of a database; None where there is none yet. Creates no file.
-
-    Raises:
-        DatabaseTooNew: this version of ricordo does not know it.
-        StorageError: the database cannot be opened.
-    """
+    """The schema version of a database; None where there is none yet. Creates no file. Raises
+    DatabaseTooNew: this version of ricordo does not know it; StorageError: the database cannot be
+    opened."""
     from ricordo.storage.migration import version_of
 
     return version_of(database) if is_made(database) else None

@@ -34,10 +34,8 @@ def read_batch(path: Path, defaults: Mapping[str, Any]) -> "list[NewMemory]":
     """Read memories from a file (``-``: standard input), one per line: JSON objects or plain text.
 
     It is JSON Lines if the first non-blank line begins with ``{``. The defaults fill in what a line
-    leaves out.
-
-    Raises:
-        ImportFailed: the file cannot be read; or names the line and what is wrong with it.
+    leaves out. Raises ImportFailed: the file cannot be read; or names the line and what is wrong
+    with it.
     """
     from ricordo.model.draft import NewMemory
 

@@ -108,11 +108,8 @@ def serving_settings(given: dict[str, Any]) -> dict[str, Any]:
 def _serve_together(
     settings: "Settings", chosen: dict[str, Any], show_address: Callable[[str], None]
 ) -> None:
-    """Serve in several processes until they are told to stop.
-
-    Raises:
-        StorageUnavailable: they could not begin.
-    """
+    """Serve in several processes until they are told to stop. Raises StorageUnavailable: they could
+    not begin."""
     from ricordo.http.protocol import Room
     from ricordo.http.server import address_of, listener_for, serving
     from ricordo.http.supervisor import Place, Supervisor
@@ -145,11 +142,8 @@ def _serve_together(
 
 @contextmanager
 def _needing(command: str, extra: str) -> Iterator[None]:
-    """Imports that a command needs an extra for.
-
-    Raises:
-        InvalidInput: one of its packages is not installed.
-    """
+    """Imports that a command needs an extra for. Raises InvalidInput: one of its packages is not
+    installed."""
     try:
         yield
     except ModuleNotFoundError as missing:

@@ -190,11 +190,8 @@ class UserOption:
         return f"user {self.user!r}" if self.of_group is None else f"group {self.of_group!r}"
 
     def memory_in(self, store: "Memory") -> "UserMemory":
-        """The memory that the options name.
-
-        Raises:
-            InvalidValue: a name is not allowed, or there are two.
-        """
+        """The memory that the options name. Raises InvalidValue: a name is not allowed, or there
+        are two."""
         if self.of_everyone and self.of_group:
             raise InvalidValue("--global", "is not of a group: give either of them")
         whole = (
@@ -253,11 +250,8 @@ def open_store(store: Store) -> Iterator["Memory"]:
     """Open the store, created or migrated where needed, without background threads.
 
     Search uses the database directly unless an index cache size is set: a command searches once,
-    and loading the whole index would take longer.
-
-    Raises:
-        InvalidInput: a setting has a value that is not allowed.
-        StorageError: the database cannot be opened.
+    and loading the whole index would take longer. Raises InvalidInput: a setting has a value that
+    is not allowed; StorageError: the database cannot be opened.
     """
     _lighten()
     from ricordo.wiring import open_memory
@@ -281,12 +275,8 @@ def _lighten() -> None:
 
 @contextlib.contextmanager
 def open_user(owner: Owner, acting: Acting = _NOBODY_ELSE) -> Iterator["UserMemory"]:
-    """Open the store for the user and actor that the options name.
-
-    Raises:
-        InvalidInput: a setting or a name is not allowed.
-        StorageError: the database cannot be opened.
-    """
+    """Open the store for the user and actor that the options name. Raises InvalidInput: a setting
+    or a name is not allowed; StorageError: the database cannot be opened."""
     with open_store(owner) as memory:
         yield owner.memory_in(memory).narrow(
             agent=acting.agent,
@@ -299,12 +289,9 @@ def open_user(owner: Owner, acting: Acting = _NOBODY_ELSE) -> Iterator["UserMemo
 
 @contextlib.contextmanager
 def untouched_database(store: Store) -> Iterator["Database"]:
-    """The database without creating or migrating it, as long as nothing is read from it.
-
-    Raises:
-        InvalidInput: a setting has a value that is not allowed.
-        StorageUnavailable: the PostgreSQL driver is not installed.
-    """
+    """The database without creating or migrating it, as long as nothing is read from it. Raises
+    InvalidInput: a setting has a value that is not allowed; StorageUnavailable: the PostgreSQL
+    driver is not installed."""
     from ricordo.wiring import open_database, read_settings
 
     database, clean_up = open_database(read_settings(os.environ, store.settings()))

@@ -383,11 +383,8 @@ _NO_PROMPTS: Final = ("<task-notification>", "<system-reminder>", "<local-comman
 
 
 def at_start(memory: "Memory", place: Place, event: Event) -> str:
-    """The brief of a session that starts; nothing where it goes on and has been shown one.
-
-    Raises:
-        StorageError: the store cannot be read.
-    """
+    """The brief of a session that starts; nothing where it goes on and has been shown one. Raises
+    StorageError: the store cannot be read."""
     if event.payload.get("source") == "resume":
         return ""
     return _brief(memory, place, thread_of(event.agent, event.session_id))
@@ -395,11 +392,7 @@ def at_start(memory: "Memory", place: Place, event: Event) -> str:
 
 def noted(memory: "Memory", place: Place) -> str:
     """The brief of the next session, whichever it is, after what is outdated for good was put
-    aside.
-
-    Raises:
-        StorageError: the store cannot be read.
-    """
+    aside. Raises StorageError: the store cannot be read."""
     if not place.rules.is_off:
         archive_stale(memory.user(place.user), place.project.id, place.project.root)
     return _brief(memory, place, None)

@@ -97,10 +97,8 @@ def record(
 ) -> Captured:
     """Store what the rules allow in the conversations of a scope, each entry once.
 
-    Entries of several sessions become several conversations; within one they come in order.
-
-    Raises:
-        RicordoError: nothing of the present batch was stored; batches before it are.
+    Entries of several sessions become several conversations; within one they come in order. Raises
+    RicordoError: nothing of the present batch was stored; batches before it are.
     """
     recorded = known = left_out = 0
     waiting: list[NewTurn] = []

@@ -79,10 +79,8 @@ def take_over(
     """Make the memories of a scope say what these files say now.
 
     What a file no longer says is archived, and restored if it says so again; what the user changed,
-    archived or forgot stays as it is. A link that leads out of ``within`` is not followed.
-
-    Raises:
-        RicordoError: the store; what was done before is done.
+    archived or forgot stays as it is. A link that leads out of ``within`` is not followed. Raises
+    RicordoError: the store; what was done before is done.
     """
     added = restored = archived = with_secrets = 0
     seen: set[Path] = set()

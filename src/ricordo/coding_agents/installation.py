@@ -287,10 +287,8 @@ class Plan:
     def carry_out(self) -> None:
         """Change the files, one after the other; each is as it was or as it is to be.
 
-        The record is there before the files change, and goes after they are restored.
-
-        Raises:
-            FilesUnavailable: a file cannot be written, or was changed meanwhile.
+        The record is there before the files change, and goes after they are restored. Raises
+        FilesUnavailable: a file cannot be written, or was changed meanwhile.
         """
         folder = self.home / FOLDER
         known = read_record(folder)
@@ -325,11 +323,8 @@ def plan_installation(home: Path, program: Program, where: Where, commands: Comm
 
 def plan_removal(home: Path, program: Program, root: Path | None) -> Plan:
     """What takes an installation back: everywhere or, with a ``root``, in that project alone.
-
-    Raises:
-        InvalidInput: a file cannot be read as what it should be.
-        FilesUnavailable: a file, or the record, cannot be read.
-    """
+    Raises InvalidInput: a file cannot be read as what it should be; FilesUnavailable: a file, or
+    the record, cannot be read."""
     known = [
         one
         for one in read_record(home / FOLDER).values()

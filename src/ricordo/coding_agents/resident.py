@@ -288,10 +288,7 @@ class Resident:
 
 def open_store(home: Path, *, run_jobs: bool) -> "Memory":
     """The store of a home folder, as the settings of coding agents and the environment name it.
-
-    Raises:
-        RicordoError: it cannot be opened.
-    """
+    Raises RicordoError: it cannot be opened."""
     from ricordo.coding_agents.rules import read_settings
     from ricordo.wiring import open_memory
 
@@ -445,11 +442,7 @@ def answers(folder: Path, seconds: float = 1.0) -> dict[str, Any] | None:
 
 def drain_here(home: Path, seconds: float) -> int:
     """Have what is in the spool stored, by the resident or, without one, in this process; how many
-    events still wait.
-
-    Raises:
-        RicordoError: the store cannot be opened.
-    """
+    events still wait. Raises RicordoError: the store cannot be opened."""
     with contextlib.suppress(OSError, ValueError):
         request = {"v": ricordo_hook.VERSION, "do": "drain", "seconds": seconds}
         answer = ricordo_hook.ask(str(home / FOLDER), request, seconds + 5)

@@ -115,12 +115,8 @@ class Installed:
 def installing(
     file: SettingsFile, known: Installed | None, agent: str, root: str = ""
 ) -> tuple[Change, Installed]:
-    """The change that puts our entries into a file; none where they are there.
-
-    Raises:
-        InvalidInput: the file cannot be read as what it should be.
-        FilesUnavailable: it cannot be read at all.
-    """
+    """The change that puts our entries into a file; none where they are there. Raises InvalidInput:
+    the file cannot be read as what it should be; FilesUnavailable: it cannot be read at all."""
     before = _read(file.path)
     base = before
     if before is not None and not _is_there(file, before):
@@ -134,12 +130,8 @@ def installing(
 
 
 def removing(known: Installed) -> Change:
-    """The change that takes our entries out of a file.
-
-    Raises:
-        InvalidInput: the file cannot be read as what it should be.
-        FilesUnavailable: it cannot be read at all.
-    """
+    """The change that takes our entries out of a file. Raises InvalidInput: the file cannot be read
+    as what it should be; FilesUnavailable: it cannot be read at all."""
     path = Path(known.path)
     before = _read(path)
     return Change(path, before, _taken_back(known, before))
@@ -349,11 +341,8 @@ def _with_table(text: str, setting: Setting) -> str:
 
 
 def _without_table(text: str, setting: Setting) -> str:
-    """The text without the table and those within it.
-
-    Raises:
-        TOMLDecodeError: it is written in a way that cannot be taken out alone.
-    """
+    """The text without the table and those within it. Raises TOMLDecodeError: it is written in a
+    way that cannot be taken out alone."""
     whole = tomllib.loads(text)
     if _at(whole, setting.path) is None:
         return text
@@ -418,11 +407,8 @@ def _toml_value(value: Any) -> str:
 
 
 def write(change: Change) -> None:
-    """Make a change: all of it, or none.
-
-    Raises:
-        FilesUnavailable: the file cannot be written, or is not any more as it was read.
-    """
+    """Make a change: all of it, or none. Raises FilesUnavailable: the file cannot be written, or is
+    not any more as it was read."""
     path = change.path
     with file_errors(path):
         target = Path(os.path.realpath(path))
@@ -502,11 +488,7 @@ def by_place(known: Iterable[Installed]) -> dict[tuple[str, str], Installed]:
 
 
 def read_record(folder: Path) -> Records:
-    """What was put into which file.
-
-    Raises:
-        FilesUnavailable: the record cannot be read.
-    """
+    """What was put into which file. Raises FilesUnavailable: the record cannot be read."""
     path = folder / _RECORD
     content = _read(path)
     if content is None:

@@ -51,12 +51,8 @@ def redact(
     request: RedactionRequest,
     reason: str | None,
 ) -> Turn:
-    """Redact a turn; the turn as it is now.
-
-    Raises:
-        ThreadNotFound: this user has no such conversation.
-        InvalidValue: there is no such turn, or it does not have the words.
-    """
+    """Redact a turn; the turn as it is now. Raises ThreadNotFound: this user has no such
+    conversation; InvalidValue: there is no such turn, or it does not have the words."""
     changed, at = _written(database, embedders, policy, scope, request, reason)
     scrub_now(database, at)
     return changed

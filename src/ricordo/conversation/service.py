@@ -226,10 +226,7 @@ class ConversationService:
 
     def compact(self, user_id: str, thread_id: str) -> CompactionReport:
         """Summarise all but the latest turns now, without the model where it gives nothing usable.
-
-        Raises:
-            ThreadNotFound: this user has no such conversation.
-        """
+        Raises ThreadNotFound: this user has no such conversation."""
         with self.database.read(user_id) as view:
             if find_thread(view.connection, user_id, thread_id) is None:
                 raise ThreadNotFound(thread_id)

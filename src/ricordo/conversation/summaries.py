@@ -341,10 +341,8 @@ class Summariser:
         """Summarise a segment. No transaction may be open.
 
         Falls back to an extractive summary where the model's answer is unusable. ``is_patient``
-        says that the caller will retry where the model is down.
-
-        Raises:
-            ModelUnavailable: the model is down, and this is patient.
+        says that the caller will retry where the model is down. Raises ModelUnavailable: the model
+        is down, and this is patient.
         """
         if self._model is not None:
             try:

@@ -132,12 +132,9 @@ def _has_writers(path: Path) -> bool:
 
 
 def replace_file(path: Path, contents: bytes) -> Stamp:
-    """Replace a file atomically, in an existing folder; returns its new stamp.
-
-    Raises:
-        FilesUnavailable: it cannot be written, or its name is taken by something other than a
-            regular file, such as a link; nothing has changed.
-    """
+    """Replace a file atomically, in an existing folder; returns its new stamp. Raises
+    FilesUnavailable: it cannot be written, or its name is taken by something other than a regular
+    file, such as a link; nothing has changed."""
     with file_errors(path), _drafted(path, contents) as (draft, stamp):
         draft.replace(path)
         sync_folder(path.parent)
@@ -148,9 +145,7 @@ def replace_if_same(path: Path, contents: bytes, before: bytes | None) -> Stamp 
     """Replace a file if its contents are still ``before`` (None: no file); otherwise return None.
 
     Checked again just before the rename, because writing takes time in which somebody may save.
-
-    Raises:
-        FilesUnavailable: as for :func:`replace_file`.
+    Raises FilesUnavailable: as for :func:`replace_file`.
     """
     with file_errors(path), _drafted(path, contents) as (draft, stamp):
         if not has_contents(path, before):
@@ -190,10 +185,8 @@ def _drafted(path: Path, contents: bytes) -> Iterator[tuple[Path, Stamp]]:
 def remove_drafts(path: Path) -> int:
     """Remove temporary files that a killed process left; how many.
 
-    Only for a caller who knows that nobody else is writing the file.
-
-    Raises:
-        FilesUnavailable: one cannot be removed.
+    Only for a caller who knows that nobody else is writing the file. Raises FilesUnavailable: one
+    cannot be removed.
     """
     with file_errors(path):
         left = list(path.parent.glob(f".{path.name}.*{_DRAFT_ENDING}"))
@@ -215,10 +208,8 @@ def sync_folder(folder: Path) -> None:
 def remove_tree(path: Path) -> int:
     """Remove a folder or file recursively; the number of files, without locks.
 
-    A link is removed, not its target.
-
-    Raises:
-        FilesUnavailable: something cannot be removed; the rest is gone.
+    A link is removed, not its target. Raises FilesUnavailable: something cannot be removed; the
+    rest is gone.
     """
     left: list[FilesUnavailable] = []
     removed = _remove(path, left)
@@ -269,12 +260,8 @@ class Busy(FilesUnavailable):
 
 @contextlib.contextmanager
 def locked(path: Path, patience_seconds: float) -> Iterator[None]:
-    """Lock a file, in an existing folder.
-
-    Raises:
-        Busy: somebody else had it locked all the time.
-        FilesUnavailable: it cannot be created.
-    """
+    """Lock a file, in an existing folder. Raises Busy: somebody else had it locked all the time;
+    FilesUnavailable: it cannot be created."""
     give_up_at = time.monotonic() + patience_seconds
     while True:
         with file_errors(path):

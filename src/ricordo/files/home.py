@@ -303,10 +303,8 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 def make_home(folder: FilesFolder, user_id: str) -> tuple[list[Path], list[Path]]:
     """Create the missing prompt files, shared and the user's own.
 
-    Returns what was created and what existed. Existing files are unchanged.
-
-    Raises:
-        FilesUnavailable: something cannot be created; what was created before it stays.
+    Returns what was created and what existed. Existing files are unchanged. Raises
+    FilesUnavailable: something cannot be created; what was created before it stays.
     """
     files = folder.of(user_id)
     made: list[Path] = []
@@ -347,11 +345,8 @@ class FilesErasure:
     @classmethod
     @contextlib.contextmanager
     def begin(cls, folder: FilesFolder | None, user_id: str) -> Iterator["FilesErasure"]:
-        """Keep mirrors from writing or reading the files until the erasure is over.
-
-        Raises:
-            FilesUnavailable: another process uses the files and does not finish.
-        """
+        """Keep mirrors from writing or reading the files until the erasure is over. Raises
+        FilesUnavailable: another process uses the files and does not finish."""
         if folder is None or not is_person(user_id):
             yield cls(())
             return

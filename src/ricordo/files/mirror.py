@@ -99,11 +99,8 @@ class _Applier:
 
     def run(self) -> None:
         """Every text of the file is stored in the end: deletions come first, so that new text is
-        not taken for a duplicate of a deleted memory, and additions come last.
-
-        Raises:
-            StorageError: a write failed; those before it are done.
-        """
+        not taken for a duplicate of a deleted memory, and additions come last. Raises StorageError:
+        a write failed; those before it are done."""
         for old in self.plan.forgets:
             if self.writes.forget_unchanged(old, _DELETED):
                 self.outcome.forgotten.append(MirrorEntry(note=_DELETED, id=old.id))

@@ -43,12 +43,8 @@ def check_no_secret(field: str, draft: NewMemory, file: str | None = None) -> No
 def check_needs_no_consent(
     formation: Formation, scope: Scope, field: str, draft: NewMemory
 ) -> None:
-    """Refuse what may only be proposed, where proposals are not possible.
-
-    Raises:
-        InvalidValue: it is sensitive, a wish, or contains a secret, or the user said that it is
-            not so.
-    """
+    """Refuse what may only be proposed, where proposals are not possible. Raises InvalidValue: it
+    is sensitive, a wish, or contains a secret, or the user said that it is not so."""
     check_no_secret(field, draft)
     if _is_refuted(formation, scope, draft):
         raise InvalidValue(field, "the user said that it is wrong or outdated; do not add it again")

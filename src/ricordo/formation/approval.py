@@ -83,12 +83,9 @@ def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolutio
 
 @retried
 def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Proposal:
-    """Reject a proposal: its content is deleted, and not proposed again for a long time.
-
-    Raises:
-        ProposalNotFound: this user has no such proposal.
-        AlreadyDecided: it was decided before, or has expired.
-    """
+    """Reject a proposal: its content is deleted, and not proposed again for a long time. Raises
+    ProposalNotFound: this user has no such proposal; AlreadyDecided: it was decided before, or has
+    expired."""
     with formation.database.write(scope.user_id) as writing:
         proposal = open_proposal(writing.connection, writing.user_id, proposal_id, writing.now)
         settle_proposal(

@@ -174,10 +174,8 @@ def audit(
     Also the latest decisions of formation; ``thread_id`` and ``action`` select among them.
 
     Reads only. Memory and time are bounded however much is stored; ``is_complete`` says where a
-    bound was reached.
-
-    Raises:
-        InvalidValue: a limit below 1 or above 1000, or a ``redundant_min`` outside of 0 to 1.
+    bound was reached. Raises InvalidValue: a limit below 1 or above 1000, or a ``redundant_min``
+    outside of 0 to 1.
     """
     most = checks.integer("limit", limit, 1, MAX_PAGE_ITEMS)
     near = checks.number("redundant_min", redundant_min, 0, 1)

@@ -612,11 +612,7 @@ class ModelJudge:
 
     def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
         """One verdict for each pair. Only the most similar pairs are asked about; the others count
-        as different.
-
-        Raises:
-            LanguageModelError: the model could not answer.
-        """
+        as different. Raises LanguageModelError: the model could not answer."""
         order = sorted(range(len(pairs)), key=lambda place: -pairs[place].similarity)
         asked = sorted(order[: limits.MAX_JUDGED_PAIRS])
         shown = [_shown(number, pairs[place]) for number, place in enumerate(asked, start=1)]

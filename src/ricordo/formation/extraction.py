@@ -216,10 +216,8 @@ def _precedes(candidate: Candidate, passage: Passage, start: int) -> bool:
 def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) -> Found:
     """Read a segment, after everything was cut out that may not be learned from.
 
-    Rules, the user's own words and the model, if there is one, propose; the gate judges.
-
-    Raises:
-        LanguageModelError: the model could not answer.
+    Rules, the user's own words and the model, if there is one, propose; the gate judges. Raises
+    LanguageModelError: the model could not answer.
     """
     read_turns = divided(segment.new)
     found = _of_person(model, user_id, segment, read_turns)
@@ -523,10 +521,8 @@ def read_with_model(
 ) -> tuple[list[Candidate], list[tuple[ExtractedEntry, Rejection]]]:
     """The candidates in the order said, and the rejections.
 
-    Whether something was said explicitly, and where, is not left to the model.
-
-    Raises:
-        LanguageModelError: the model could not answer.
+    Whether something was said explicitly, and where, is not left to the model. Raises
+    LanguageModelError: the model could not answer.
     """
     language = guess("\n".join(one.text for one in transcript.passages if one.is_from_user))
     candidates: list[Candidate] = []

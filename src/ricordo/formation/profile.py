@@ -52,11 +52,8 @@ _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
 
 
 def check_harmless(change: FieldChange) -> None:
-    """Refuse a field that addresses a model instead of describing the user.
-
-    Raises:
-        InvalidValue: names the field, without its value.
-    """
+    """Refuse a field that addresses a model instead of describing the user. Raises InvalidValue:
+    names the field, without its value."""
     if change.value is None:
         return
     where = f"profile field {change.label!r}"
@@ -149,10 +146,8 @@ def set_fields(
     """Set and remove fields in one transaction; returns the outcomes in order.
 
     What the user said themselves (``source`` is user_explicit or file) is stored; anything else
-    follows the rules of consent.
-
-    Raises:
-        InvalidValue: a field addresses a model, or there would be too many. Nothing is written.
+    follows the rules of consent. Raises InvalidValue: a field addresses a model, or there would be
+    too many. Nothing is written.
     """
     for change in changes:
         check_harmless(change)

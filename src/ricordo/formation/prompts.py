@@ -15,11 +15,7 @@ PROMPTS: Final = ("extract.v1", EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT, WO
 
 
 def render(name: str, **values: object) -> str:
-    """A prompt with its values filled in.
-
-    Raises:
-        KeyError: a value is missing.
-    """
+    """A prompt with its values filled in. Raises KeyError: a value is missing."""
     return _template(name).substitute(values)
 
 

@@ -111,12 +111,8 @@ def times_repeated(writing: WriteTransaction, proposal_id: int) -> int:
 def open_proposal(
     connection: sa.Connection, user_id: str, proposal_id: int, now: datetime
 ) -> StoredProposal:
-    """A proposal of a user that can still be decided.
-
-    Raises:
-        ProposalNotFound: this user has no such proposal.
-        AlreadyDecided: it was approved or rejected, or has expired.
-    """
+    """A proposal of a user that can still be decided. Raises ProposalNotFound: this user has no
+    such proposal; AlreadyDecided: it was approved or rejected, or has expired."""
     found = find_proposal(connection, user_id, proposal_id)
     if found is None:
         raise ProposalNotFound(proposal_id)

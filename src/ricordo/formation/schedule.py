@@ -88,11 +88,8 @@ def plan_what_ends(writing: WriteTransaction) -> None:
 
 
 def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> None:
-    """Postpone a conversation that is still going on, within limits.
-
-    Raises:
-        Postpone: something was said a moment ago.
-    """
+    """Postpone a conversation that is still going on, within limits. Raises Postpone: something was
+    said a moment ago."""
     with database.read(job.user_id) as view:
         state = state_of(view.connection, job.user_id, job.unique_key)
         now = view.now

@@ -298,11 +298,8 @@ class VectorBackfill:
 
 
 def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:
-    """Distinguish a bad text from a broken endpoint.
-
-    Raises:
-        EmbeddingError: the embedder does not take a harmless text either.
-    """
+    """Distinguish a bad text from a broken endpoint. Raises EmbeddingError: the embedder does not
+    take a harmless text either."""
     try:
         embedder.embed([PROBE_TEXT], deadline_seconds=EMBEDDING_FILL_SECONDS)
     except (BadEmbedding, EmbedderRefused):

@@ -84,11 +84,8 @@ class Embedders:
         return self._given is not None or self.operator is not None
 
     def choice_of(self, connection: sa.Connection, user_id: str) -> EmbeddingChoice:
-        """This user's embedding settings.
-
-        Raises:
-            EmbeddingError: the user's stored key cannot be decrypted.
-        """
+        """This user's embedding settings. Raises EmbeddingError: the user's stored key cannot be
+        decrypted."""
         own = None if self.operator is not None else find_choice(connection, user_id)
         if own is None:
             return self._for_most

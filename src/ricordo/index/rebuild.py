@@ -98,11 +98,8 @@ class ModelCandidate:
 def read_choice(
     provider: object, model: object, base_url: object, api_key: object, dimensions: object
 ) -> EmbeddingChoice | None:
-    """Parse a user's choice; None for the store's default.
-
-    Raises:
-        InvalidValue: names the field and says what is allowed.
-    """
+    """Parse a user's choice; None for the store's default. Raises InvalidValue: names the field and
+    says what is allowed."""
     given = {"model": model, "base_url": base_url, "api_key": api_key}
     for name, value in {"provider": provider, **given}.items():
         if not isinstance(value, str) and not (value is None and name in given):
@@ -117,12 +114,8 @@ def read_choice(
 
 
 def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> ModelCandidate:
-    """The embedder of a choice.
-
-    Raises:
-        InvalidValue: it asks for vectors that the database cannot hold.
-        EmbeddingError: a local model whose files are not there.
-    """
+    """The embedder of a choice. Raises InvalidValue: it asks for vectors that the database cannot
+    hold; EmbeddingError: a local model whose files are not there."""
     wanted = choice or effective(None, None, None)
     embedder = embedders.for_choice(wanted)
     if embedder is None:
@@ -131,11 +124,8 @@ def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> ModelCand
 
 
 def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
-    """Test an endpoint with a short text: None when it works, else the problem.
-
-    Raises:
-        TargetRefused: the address is one that a user's settings may not point to.
-    """
+    """Test an endpoint with a short text: None when it works, else the problem. Raises
+    TargetRefused: the address is one that a user's settings may not point to."""
     embedder = None if choice is None else embedders.for_choice(choice)
     if embedder is None or embedder.is_local:
         return None
@@ -395,10 +385,7 @@ def run_reindex_job(
     database: Database, embedders: Embedders, payload: Mapping[str, Any], tick: Tick = silently
 ) -> None:
     """Run a reindex job: make the terms, and have the vectors made that are of another model.
-
-    Raises:
-        Conflict: this process has another analyser; one with the right one has to do it.
-    """
+    Raises Conflict: this process has another analyser; one with the right one has to do it."""
     wanted = payload.get(_NOTE, database.analyser.fingerprint)
     if wanted != database.analyser.fingerprint:
         raise Conflict(

@@ -93,12 +93,8 @@ class JobQueue:
 
     @retried
     def revive(self, job_id: int) -> None:
-        """Give a dead job a fresh set of attempts.
-
-        Raises:
-            JobNotFound: there is no such job.
-            Conflict: the job is not dead.
-        """
+        """Give a dead job a fresh set of attempts. Raises JobNotFound: there is no such job;
+        Conflict: the job is not dead."""
         with self.database.transaction() as connection:
             job = rows.find_job(connection, job_id)
             if job is None:
@@ -109,12 +105,8 @@ class JobQueue:
 
     @retried
     def cancel(self, job_id: int) -> None:
-        """Take a job out of the queue.
-
-        Raises:
-            JobNotFound: there is no such job.
-            Conflict: it is running, has ended, or nothing would queue it again.
-        """
+        """Take a job out of the queue. Raises JobNotFound: there is no such job; Conflict: it is
+        running, has ended, or nothing would queue it again."""
         with self.database.transaction() as connection:
             job = rows.find_job(connection, job_id)
             if job is None:

@@ -57,12 +57,8 @@ class JobContext:
         self._lost = threading.Event()
 
     def report(self, progress: str) -> None:
-        """Report progress between two steps.
-
-        Raises:
-            Postpone: the time is up, or the worker stops.
-            JobLost: another worker has the job now.
-        """
+        """Report progress between two steps. Raises Postpone: the time is up, or the worker stops;
+        JobLost: another worker has the job now."""
         now = time.monotonic()
         is_over = now >= self._ends_at or self._stopping.is_set()
         if is_over or now - self._reported_at >= _REPORT_SECONDS:

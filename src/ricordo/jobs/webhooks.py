@@ -85,11 +85,8 @@ class WebhookDeliveries:
             return rows.note_changes(self.database.backend, connection, user_id, now)
 
     def deliver(self, run: JobContext) -> None:
-        """Deliver all that waits for a webhook.
-
-        Raises:
-            Postpone: another worker is at it, its next attempt comes later, or the time is up.
-        """
+        """Deliver all that waits for a webhook. Raises Postpone: another worker is at it, its next
+        attempt comes later, or the time is up."""
         with self.database.read_all() as view:
             if rows.another_delivers(view.connection, run.job, view.now):
                 later = view.now + timedelta(seconds=limits.WEBHOOK_YIELD_SECONDS)
@@ -112,11 +109,8 @@ class WebhookDeliveries:
             webhook = present
 
     def _due(self, run: JobContext) -> Webhook | None:
-        """The webhook, as it is now; None where it delivers no more.
-
-        Raises:
-            Postpone: its next attempt comes later.
-        """
+        """The webhook, as it is now; None where it delivers no more. Raises Postpone: its next
+        attempt comes later."""
         with self.database.read_all() as view:
             try:
                 found = rows.find_webhook(view.connection, run.job.user_id, run.job.unique_key)
@@ -186,11 +180,8 @@ class WebhookDeliveries:
                 rows.drop_cursor(connection, message.cursor)
 
     def _send(self, webhook: Webhook, message: _Message, post: Post) -> int:
-        """Send a message; how many changes were delivered.
-
-        Raises:
-            Postpone: it failed, and is sent again.
-        """
+        """Send a message; how many changes were delivered. Raises Postpone: it failed, and is sent
+        again."""
         body = changes_message(webhook.id, message.cursor.user_id, message.changes)
         answer = self._post(webhook, str(message.cursor.message_id), body, post)
         after = self._record(webhook, message, answer)
@@ -207,11 +198,8 @@ class WebhookDeliveries:
         return post(signed_headers(signing, named, self.database.clock(), content), content)
 
     def signing_secrets(self, webhook: Webhook) -> list[str]:
-        """The secrets that are valid now, the newest first.
-
-        Raises:
-            EmbedderRefused: they cannot be decrypted.
-        """
+        """The secrets that are valid now, the newest first. Raises EmbedderRefused: they cannot be
+        decrypted."""
         with self.database.read(webhook.owner) as view:
             sealed = rows.sealed_secrets(view.connection, webhook)
         former: list[tuple[str, datetime]] = []

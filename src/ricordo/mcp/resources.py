@@ -43,23 +43,16 @@ def themes(user: UserMemory) -> str:
 
 
 def memory(user: UserMemory, number: int) -> str:
-    """A memory as JSON.
-
-    Raises:
-        MemoryNotFound: there is none for this user.
-        InvalidValue: no memory can have this number.
-    """
+    """A memory as JSON. Raises MemoryNotFound: there is none for this user; InvalidValue: no memory
+    can have this number."""
     item = user.get(number)
     owner = other_owner(item.user_id, user.scope.user_id)
     return _json({**item.to_dict(), "content": attributed(item.content, owner, item.type)})
 
 
 def changes(user: UserMemory, since: int = 0) -> str:
-    """The changes after a revision as JSON; ``next`` is the URI to go on from.
-
-    Raises:
-        PermissionMissing: the caller may see only some categories.
-    """
+    """The changes after a revision as JSON; ``next`` is the URI to go on from. Raises
+    PermissionMissing: the caller may see only some categories."""
     found = user.changes(since)
     listed: list[object] = []
     size = 0
@@ -81,11 +74,8 @@ def changes(user: UserMemory, since: int = 0) -> str:
 
 
 def memory_file(user: UserMemory) -> str:
-    """MEMORY.md as the mirror writes it, without the marks for editing.
-
-    Raises:
-        PermissionMissing: the caller may see only some categories, or one project.
-    """
+    """MEMORY.md as the mirror writes it, without the marks for editing. Raises PermissionMissing:
+    the caller may see only some categories, or one project."""
     check_whole(user.scope, "memory.md")
     check_all_projects(user.scope, "memory.md")
     stored = stored_memories(user.database, user.scope.user_id)
@@ -163,11 +153,8 @@ _READERS: Final[tuple[tuple[re.Pattern[str], str, Callable[..., str]], ...]] = (
 
 
 def list_resources(bound: Binding, params: Any) -> dict[str, Any]:
-    """The fixed resources, then memories, newest first, page by page.
-
-    Raises:
-        InvalidCursor: not a cursor of this list.
-    """
+    """The fixed resources, then memories, newest first, page by page. Raises InvalidCursor: not a
+    cursor of this list."""
     cursor = cursor_of(params)
     page = bound.user.list(cursor=cursor)
     scope = bound.user.scope
@@ -180,11 +167,7 @@ def list_resources(bound: Binding, params: Any) -> dict[str, Any]:
 
 
 def list_templates(bound: Binding, params: Any) -> dict[str, Any]:
-    """The resources that are addressed by a number.
-
-    Raises:
-        InvalidCursor: there is only one page.
-    """
+    """The resources addressed by a number. Raises InvalidCursor: there is only one page."""
     only_page(params)
     is_whole = bound.user.scope.categories is None
     return {"resourceTemplates": [_A_MEMORY, *([_CHANGES_SINCE] if is_whole else [])]}
@@ -243,11 +226,7 @@ _PROMPT: Final = {
 
 
 def list_prompts(_bound: Binding, params: Any) -> dict[str, Any]:
-    """The one prompt.
-
-    Raises:
-        InvalidCursor: there is only one page.
-    """
+    """The one prompt. Raises InvalidCursor: there is only one page."""
     only_page(params)
     return {"prompts": [_PROMPT]}
 

@@ -100,11 +100,7 @@ def as_mcp_error(error: RicordoError, location: str) -> Exception:
 @contextmanager
 def as_mcp_errors(location: str) -> Iterator[None]:
     """Turn errors into MCP errors. An unexpected one reveals nothing: its message may quote
-    anything.
-
-    Raises:
-        ProtocolError: something failed.
-    """
+    anything. Raises ProtocolError: something failed."""
     try:
         yield
     except ProtocolError:
@@ -120,11 +116,7 @@ def as_mcp_errors(location: str) -> Iterator[None]:
 
 
 def list_tools(bound: Binding, params: Any) -> dict[str, Any]:
-    """Every tool of the sets.
-
-    Raises:
-        InvalidCursor: there is only one page.
-    """
+    """Every tool of the sets. Raises InvalidCursor: there is only one page."""
     only_page(params)
     return {"tools": [as_mcp_tool(tool) for tool in bound.offered()]}
 

@@ -94,11 +94,7 @@ class Binding:
 
 
 def default_sets(setting: str) -> tuple[str, ...]:
-    """The sets of the setting ``mcp_tools``.
-
-    Raises:
-        InvalidValue: there is no such set.
-    """
+    """The sets of the setting ``mcp_tools``. Raises InvalidValue: there is no such set."""
     try:
         return named_sets(setting)
     except InvalidValue as problem:

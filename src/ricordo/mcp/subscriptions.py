@@ -54,11 +54,8 @@ class Watched:
         self._seen: dict[str | None, str] = {}
 
     def add(self, address: str | None) -> None:
-        """Listen to a resource, or to the list of them.
-
-        Raises:
-            InvalidValue: it is no address of ours, or there are too many.
-        """
+        """Listen to a resource, or to the list of them. Raises InvalidValue: it is no address of
+        ours, or there are too many."""
         if address is not LIST and not is_ours(address):
             raise InvalidValue("uri", f"allowed: {resources.SCHEME}…, as the list has them")
         if address not in self._seen and len(self._seen) >= MAX_MCP_SUBSCRIPTIONS:
@@ -69,11 +66,8 @@ class Watched:
         self._seen.pop(address, None)
 
     def changed(self) -> list[str | None]:
-        """What has changed since it was last asked for.
-
-        Raises:
-            AccessDenied: the client may not listen any more.
-        """
+        """What has changed since it was last asked for. Raises AccessDenied: the client may not
+        listen any more."""
         self._bound.check()
         state = _state_of(self._bound.user)
         if state == self._state:
@@ -147,11 +141,8 @@ class Streams:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[CancelScope]:
-        """Room for one stream; what runs in the scope is cancelled at the end.
-
-        Raises:
-            Conflict: there are too many.
-        """
+        """Room for one stream; what runs in the scope is cancelled at the end. Raises Conflict:
+        there are too many."""
         if len(self._open) >= self._most:
             raise Conflict(f"{self._most} clients listen, the most allowed: try again later")
         scope = CancelScope()
@@ -187,11 +178,8 @@ class Follower:
         self._starting = anyio.Lock()
 
     async def add(self, bound: Callable[[], Binding], session: Any, address: str | None) -> None:
-        """Tell the client of the session when a resource, or the list of them, changes.
-
-        Raises:
-            RicordoError: it cannot be listened to.
-        """
+        """Tell the client of the session when a resource, or the list of them, changes. Raises
+        RicordoError: it cannot be listened to."""
 
         def begin() -> Watched:
             watched = self._watched or Watched(bound())
@@ -222,11 +210,7 @@ def _teller(session: Any) -> Tell:
 
 
 def watching(bound: Binding, addresses: Iterable[str], *, with_list: bool) -> Watched:
-    """What a stream is about.
-
-    Raises:
-        InvalidValue: it is too much.
-    """
+    """What a stream is about. Raises InvalidValue: it is too much."""
     watched = Watched(bound)
     if with_list:
         watched.add(LIST)

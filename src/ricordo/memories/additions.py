@@ -199,11 +199,8 @@ def _stored(writing: WriteTransaction, item_id: int) -> Item:
 
 
 def check_times(draft: NewMemory, now: datetime) -> None:
-    """Refuse contradictory times.
-
-    Raises:
-        InvalidValue: an end before a beginning, or an expiry that has already passed.
-    """
+    """Refuse contradictory times. Raises InvalidValue: an end before a beginning, or an expiry that
+    has already passed."""
     if draft.expires_at is not None and draft.expires_at <= now:
         raise InvalidValue("expires_at", "has already passed; it must be in the future")
     # A keyed statement without a start may take over the stored one.
@@ -255,10 +252,8 @@ def update_keyed(
     A different origin alone is no change.
 
     The memory keeps its id. A changed text leaves the old one as a superseded memory that ends
-    where the new one begins, so that ``as_of`` finds it.
-
-    Raises:
-        InvalidValue: it would begin before the statement that it updates, or end before it begins.
+    where the new one begins, so that ``as_of`` finds it. Raises InvalidValue: it would begin before
+    the statement that it updates, or end before it begins.
     """
     values = {name: getattr(draft, name) for name in _OPTIONAL}
     stated = {name: value for name, value in values.items() if value is not None}

@@ -191,11 +191,9 @@ def next_end(writing: WriteTransaction) -> datetime | None:
 def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     """A memory of the writing user, in any status.
 
-    An expired one counts as deleted.
-
-    Raises:
-        MemoryNotFound: there is none, it is another user's, or it is out of the scope's reach.
-        NotOwner: it is another user's but linked to this one, a group's, or global.
+    An expired one counts as deleted. Raises MemoryNotFound: there is none, it is another user's, or
+    it is out of the scope's reach; NotOwner: it is another user's but linked to this one, a
+    group's, or global.
     """
     found = item_of(writing.connection, writing.user_id, item_id)
     if found is not None:
@@ -228,11 +226,8 @@ def check_unchanged(
 
 
 def check_in_reach(scope: Scope, item: Item) -> None:
-    """Refuse a memory outside the scope's categories, or of another project.
-
-    Raises:
-        MemoryNotFound: its theme is none of the scope's categories, or it is of another project.
-    """
+    """Refuse a memory outside the scope's categories, or of another project. Raises MemoryNotFound:
+    its theme is none of the scope's categories, or it is of another project."""
     if not (scope.reaches(item.theme) and scope.sees_project(item.project_id)):
         raise MemoryNotFound(item.id)
 
@@ -282,12 +277,8 @@ def forget(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
 def forget_key(
     writing: WriteTransaction, scope: Scope, key: str, theme: str | None, reason: str | None
 ) -> list[Item]:
-    """Soft-delete the memories with this key, in one theme or all, with their former texts.
-
-    Raises:
-        MemoryNotFound: nothing has this key.
-        CategoryNotAllowed: the scope does not reach the theme.
-    """
+    """Soft-delete the memories with this key, in one theme or all, with their former texts. Raises
+    MemoryNotFound: nothing has this key; CategoryNotAllowed: the scope does not reach the theme."""
     where = (
         (items.c.user_id == writing.user_id)
         & (items.c.key == key)
@@ -351,11 +342,8 @@ def reactivate(
     reason: str | None,
     values: dict[str, Any] | None = None,
 ) -> Item:
-    """Make a memory active again, if its place is free: nobody calls it wrong any more.
-
-    Raises:
-        Occupied: its key or text has been taken by another active memory.
-    """
+    """Make a memory active again, if its place is free: nobody calls it wrong any more. Raises
+    Occupied: its key or text has been taken by another active memory."""
     check_place_is_free(writing, item)
     changes: dict[str, Any] = {**(values or {}), "status": Status.ACTIVE, "purge_at": None}
     if is_expired(item, writing.now):
@@ -366,11 +354,8 @@ def reactivate(
 
 
 def check_may_return(scope: Scope, item: Item) -> None:
-    """Refuse to an agent to bring back what the user called wrong or outdated.
-
-    Raises:
-        PermissionMissing: it is one.
-    """
+    """Refuse to an agent to bring back what the user called wrong or outdated. Raises
+    PermissionMissing: it is one."""
     if is_refuted(item.ratings) and not scope.is_the_users:
         raise PermissionMissing(
             f"the user said that memory {item.id} is wrong or outdated: only they can bring it back"
@@ -436,11 +421,8 @@ def _old_versions(writing: WriteTransaction, item: Item) -> list[Item]:
 
 
 def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
-    """Require that no other active memory has the same key or text.
-
-    Raises:
-        Occupied: another active memory has its key or, where it has none, its text.
-    """
+    """Require that no other active memory has the same key or text. Raises Occupied: another active
+    memory has its key or, where it has none, its text."""
     themes = {item.theme}
     if item.key is not None:
         met = active_with_key(writing.connection, item.user_id, themes, {item.key}, writing.now)
@@ -474,11 +456,8 @@ _SCRUB_DELAY: Final = timedelta(minutes=1)
 
 
 def erase_user(database: Database, user_id: str) -> ErasureReceipt:
-    """Delete everything of a user and return a receipt.
-
-    Raises:
-        UserNotFound: nothing is stored for this user.
-    """
+    """Delete everything of a user and return a receipt. Raises UserNotFound: nothing is stored for
+    this user."""
     with database.read(user_id) as reading:
         connection = reading.connection
         if not (
@@ -491,11 +470,8 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
 
 
 def erase_group(database: Database, group: str) -> ErasureReceipt:
-    """Delete a group, its memberships and everything that its members share.
-
-    Raises:
-        GroupNotFound: there is no such group.
-    """
+    """Delete a group, its memberships and everything that its members share. Raises GroupNotFound:
+    there is no such group."""
     space = space_of(group)
     with database.read(space) as reading:
         if not has_group(reading.connection, space):

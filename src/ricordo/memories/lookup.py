@@ -35,12 +35,8 @@ from ricordo.storage.where import Audience, active, matching, not_expired
 def read_item(
     reading: ReadTransaction, audience: Audience, item_id: int, *, include_deleted: bool = False
 ) -> Item:
-    """One memory that the audience may see.
-
-    Raises:
-        MemoryNotFound: there is none, or it is another user's; or it has expired or was deleted,
-            and ``include_deleted`` is not set.
-    """
+    """One memory that the audience may see. Raises MemoryNotFound: there is none, or it is another
+    user's; or it has expired or was deleted, and ``include_deleted`` is not set."""
     readable = _readable(reading, audience, include_deleted=include_deleted)
     found = find_item(reading.connection, readable & (items.c.id == item_id))
     if found is None:
@@ -81,11 +77,8 @@ def read_page(
     limit: int,
     cursor: str | None,
 ) -> Page[Item]:
-    """A page of the memories that the audience may see and the filter matches.
-
-    Raises:
-        InvalidCursor: the cursor is from a list in another order.
-    """
+    """A page of the memories that the audience may see and the filter matches. Raises
+    InvalidCursor: the cursor is from a list in another order."""
     where = matching(audience, wanted, reading.now)
     levels = _themes(reading, audience, wanted, sort) if sort.column is SortColumn.THEME else ()
     page = page_of_items(reading.connection, where, sort, limit, cursor, levels)
@@ -109,13 +102,9 @@ def _themes(
 def read_history(
     reading: ReadTransaction, audience: Audience, viewer: str, item_id: int, limit: int
 ) -> list[Change]:
-    """A memory's changes in the viewer's history, also after its purge.
-
-    Raises:
-        MemoryNotFound: the viewer never had to do with such a memory. For an audience of some
-            themes or one project only, also where it is gone: nobody can tell any more of which it
-            was.
-    """
+    """A memory's changes in the viewer's history, also after its purge. Raises MemoryNotFound: the
+    viewer never had to do with such a memory. For an audience of some themes or one project only,
+    also where it is gone: nobody can tell any more of which it was."""
     is_whole = audience.themes is None and audience.project is None
     if not is_whole:
         read_item(reading, audience, item_id, include_deleted=True)

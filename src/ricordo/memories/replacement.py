@@ -263,11 +263,8 @@ def close(
 
 def _inheriting(draft: NewMemory, olds: Sequence[Item], scope: Scope) -> NewMemory:
     """The draft with missing values taken from the replaced memories, where those agree. Of several
-    projects, it is of none or, where the scope has one, of that.
-
-    Raises:
-        ScopeWidened: it names another project than the scope.
-    """
+    projects, it is of none or, where the scope has one, of that. Raises ScopeWidened: it names
+    another project than the scope."""
     open_fields: dict[str, Any] = {
         "importance": max(old.importance for old in olds),
         "pinned": any(old.pinned for old in olds),

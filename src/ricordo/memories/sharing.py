@@ -70,12 +70,8 @@ _WITHDRAWN: Final = "withdrawn"
 
 
 def check_may_offer(scope: Scope) -> None:
-    """Refuse to share for an agent without the permission.
-
-    Raises:
-        PermissionMissing: the scope is of some categories, or its key is an agent's, and the key
-            does not have the permission.
-    """
+    """Refuse to share for an agent without the permission. Raises PermissionMissing: the scope is
+    of some categories, or its key is an agent's, and the key does not have the permission."""
     if scope.sharing_right is SharingRight.NONE:
         raise PermissionMissing(
             "an agent shares memories with other users only with a key that has the permission"
@@ -230,11 +226,8 @@ def decides(scope: Scope) -> bool:
 
 
 def check_decides(scope: Scope) -> None:
-    """Refuse to answer offers for a user.
-
-    Raises:
-        PermissionMissing: the scope does not speak for its user.
-    """
+    """Refuse to answer offers for a user. Raises PermissionMissing: the scope does not speak for
+    its user."""
     if not decides(scope):
         raise PermissionMissing("what others share is for the user to decide, not for an agent")
 
@@ -383,11 +376,8 @@ def _record_step(
 
 
 def create(database: Database, group: str, title: str | None, manager: str | None) -> Group:
-    """Make a group, with a first manager if one is named.
-
-    Raises:
-        Conflict: there is one of that name, or there are too many.
-    """
+    """Make a group, with a first manager if one is named. Raises Conflict: there is one of that
+    name, or there are too many."""
     space = space_of(group)
     with database.write(space) as writing, writing.acting_for_all():
         connection = writing.connection
@@ -405,11 +395,7 @@ def create(database: Database, group: str, title: str | None, manager: str | Non
 
 
 def members(view: ReadTransaction, group: str) -> tuple[GroupMember, ...]:
-    """The members of a group, by name.
-
-    Raises:
-        GroupNotFound: there is no such group.
-    """
+    """The members of a group, by name. Raises GroupNotFound: there is no such group."""
     _check_is_there(view, group)
     return tuple(rows.members_of(view.connection, space_of(group)))
 
@@ -417,12 +403,9 @@ def members(view: ReadTransaction, group: str) -> tuple[GroupMember, ...]:
 def put(
     writing: WriteTransaction, group: str, member: str, role: GroupRole, *, by: str | None
 ) -> GroupMember:
-    """Add a member or change their role; ``by`` a manager, or None for the operator.
-
-    Raises:
-        GroupNotFound: there is no such group.
-        Conflict: too many members or groups, or nobody would be left who manages it.
-    """
+    """Add a member or change their role; ``by`` a manager, or None for the operator. Raises
+    GroupNotFound: there is no such group; Conflict: too many members or groups, or nobody would be
+    left who manages it."""
     _check_is_there(writing, group)
     space, connection = space_of(group), writing.connection
     present = rows.find_member(connection, space, member)
@@ -438,12 +421,8 @@ def put(
 
 
 def remove(writing: WriteTransaction, group: str, member: str, *, by_operator: bool) -> None:
-    """Remove a member.
-
-    Raises:
-        GroupNotFound: there is no such group, or no such member.
-        Conflict: nobody would be left who manages it.
-    """
+    """Remove a member. Raises GroupNotFound: there is no such group, or no such member; Conflict:
+    nobody would be left who manages it."""
     _check_is_there(writing, group)
     present = rows.find_member(writing.connection, space_of(group), member)
     if present is None:
@@ -454,12 +433,8 @@ def remove(writing: WriteTransaction, group: str, member: str, *, by_operator: b
 
 
 def leave(database: Database, group: str, member: str) -> None:
-    """A member leaves a group.
-
-    Raises:
-        GroupNotFound: they are no member.
-        Conflict: nobody would be left who manages it.
-    """
+    """A member leaves a group. Raises GroupNotFound: they are no member; Conflict: nobody would be
+    left who manages it."""
     space = space_of(group)
     with database.read(member) as view:
         role = rows.role_of(view.connection, space, member)

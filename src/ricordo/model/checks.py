@@ -21,10 +21,7 @@ def parse_moment(field: str, value: datetime | date | str) -> datetime:
     """Parse a caller's time as UTC.
 
     Text without an offset, and dates, are taken as UTC. A naive ``datetime`` is refused, because it
-    usually means local time.
-
-    Raises:
-        InvalidValue: not a time, or outside the years 1 to 9999.
+    usually means local time. Raises InvalidValue: not a time, or outside the years 1 to 9999.
     """
     if isinstance(value, str):
         parsed = _from_text(field, value)
@@ -203,11 +200,7 @@ def entries(field: str, value: object, maximum: int) -> list[Any]:
 
 
 def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Refuse unknown names.
-
-    Raises:
-        UnknownField: lists the unknown names and the allowed ones.
-    """
+    """Refuse unknown names. Raises UnknownField: lists the unknown names and the allowed ones."""
     allowed_names = allowed if isinstance(allowed, frozenset) else frozenset(allowed)
     unknown = [str(name) for name in given if name not in allowed_names]
     if unknown:
@@ -268,11 +261,8 @@ def shown(value: object) -> str:
 
 
 def theme_slug(value: object) -> str:
-    """The slug of a theme; without a name ``general``.
-
-    Raises:
-        InvalidValue: too long, or without any letter or digit.
-    """
+    """The slug of a theme; without a name ``general``. Raises InvalidValue: too long, or without
+    any letter or digit."""
     name = optional_text("theme", value, limits.MAX_THEME_CHARS)
     if name is None:
         return GENERAL_THEME
@@ -283,11 +273,8 @@ def theme_slug(value: object) -> str:
 
 
 def category_slugs(given: object) -> frozenset[str]:
-    """The slugs of one or several categories. Empty means no category, not all.
-
-    Raises:
-        InvalidValue: one of them cannot be a name, or there are too many.
-    """
+    """The slugs of one or several categories. Empty means no category, not all. Raises
+    InvalidValue: one of them cannot be a name, or there are too many."""
     if isinstance(given, Iterable) and not isinstance(given, str):
         named = entries("categories", given, limits.MAX_FILTER_VALUES)
     else:

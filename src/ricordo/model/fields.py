@@ -48,11 +48,7 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, name: str, value: Any) -> Any:
-        """The clean value.
-
-        Raises:
-            InvalidValue: it is not allowed; the message says what is.
-        """
+        """The clean value. Raises InvalidValue: it is not allowed; the message says what is."""
 
     def schema(self) -> Schema:
         """The JSON schema, without help."""
@@ -511,11 +507,8 @@ class Parameter:
     is_positional: bool = False
 
     def check(self, value: Any) -> Any:
-        """The clean value; None where it was not given and need not be.
-
-        Raises:
-            InvalidValue: it is not allowed.
-        """
+        """The clean value; None where it was not given and need not be. Raises InvalidValue: it is
+        not allowed."""
         return None if value is None and self.may_be_none else self.kind.check(self.name, value)
 
     def renamed(self, name: str, about: str) -> "Parameter":

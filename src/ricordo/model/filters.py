@@ -233,11 +233,8 @@ class Sort:
 
     @classmethod
     def parse(cls, column: object, order: object) -> Self:
-        """A sort from a column's name and ``asc`` or ``desc``.
-
-        Raises:
-            InvalidValue: no such column or order.
-        """
+        """A sort from a column's name and ``asc`` or ``desc``. Raises InvalidValue: no such column
+        or order."""
         direction = checks.choice("order", order, Order)
         chosen = checks.choice("sort", column, SortColumn)
         return cls(chosen, direction is Order.DESCENDING)

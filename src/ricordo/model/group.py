@@ -16,11 +16,8 @@ _NAME: Final = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*")
 
 
 def group_name(field: str, value: object) -> str:
-    """The name of a group: small letters and digits, with single signs between them.
-
-    Raises:
-        InvalidValue: it is none.
-    """
+    """The name of a group: small letters and digits, with single signs between them. Raises
+    InvalidValue: it is none."""
     name = checks.within(field, checks.reference(field, value), limits.MAX_GROUP_NAME_CHARS)
     if not _NAME.fullmatch(name):
         allowed = "small letters a to z and digits, with . _ or - between them"
@@ -48,11 +45,8 @@ def is_person(owner_id: str) -> bool:
 
 
 def checked_owner(owner_id: str) -> str:
-    """An owner of memories: a user, everybody (``*``), or the space of a group (``*NAME``).
-
-    Raises:
-        InvalidValue: nobody can be called that.
-    """
+    """An owner of memories: a user, everybody (``*``), or the space of a group (``*NAME``). Raises
+    InvalidValue: nobody can be called that."""
     group = group_of(owner_id) if isinstance(owner_id, str) else None
     if group is not None:
         return space_of(group_name("user_id", group))
@@ -68,11 +62,8 @@ class Acting:
     needed: GroupRole
 
     def check(self, role: GroupRole) -> None:
-        """Refuse what the role of the member does not allow.
-
-        Raises:
-            PermissionMissing: names both roles.
-        """
+        """Refuse what the role of the member does not allow. Raises PermissionMissing: names both
+        roles."""
         if not role.allows(self.needed):
             raise PermissionMissing(
                 f"this needs the role {self.needed.value} in group {group_of(self.space)!r};"

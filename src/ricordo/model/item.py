@@ -314,11 +314,8 @@ LEGAL_STEPS: Final[dict[Status, frozenset[Status]]] = {
 
 
 def check_step(memory_id: int, present: Status, wanted: Status) -> None:
-    """Refuse an illegal transition.
-
-    Raises:
-        IllegalTransition: says where the memory stands and where it may go.
-    """
+    """Refuse an illegal transition. Raises IllegalTransition: says where the memory stands and
+    where it may go."""
     if wanted not in LEGAL_STEPS[present]:
         allowed = ", ".join(sorted(LEGAL_STEPS[present]))
         raise IllegalTransition(
@@ -405,12 +402,8 @@ _PLACEHOLDER: Final = "-"
 
 def former_values(before: Mapping[str, Any]) -> dict[str, Any]:
     """The old values from history as the model has them; without the status, which no undo
-    restores.
-
-    Raises:
-        InvalidValue: a value that a memory cannot have.
-        UnknownField: something that no change replaces.
-    """
+    restores. Raises InvalidValue: a value that a memory cannot have; UnknownField: something that
+    no change replaces."""
     checks.known_fields("replaced value", before, FORMER_FIELDS)
     drafted = {name: value for name, value in before.items() if name in _DRAFTED}
     draft = NewMemory.parse({"content": _PLACEHOLDER, **drafted})

@@ -110,11 +110,8 @@ class FieldChange:
 
 
 def checked_changes(given: object) -> tuple[FieldChange, ...]:
-    """Parse a caller's changes, each field once.
-
-    Raises:
-        InvalidValue: no fields or too many, one twice, or a name or value that is not allowed.
-    """
+    """Parse a caller's changes, each field once. Raises InvalidValue: no fields or too many, one
+    twice, or a name or value that is not allowed."""
     if not isinstance(given, Mapping):
         raise InvalidValue("fields", f"expected an object, got {type(given).__name__}")
     if not 1 <= len(given) <= limits.MAX_PROFILE_FIELDS:
@@ -131,11 +128,7 @@ def checked_changes(given: object) -> tuple[FieldChange, ...]:
 
 
 def checked_change(name: object, value: object) -> FieldChange:
-    """Parse one change.
-
-    Raises:
-        InvalidValue: a name or value that is not allowed.
-    """
+    """Parse one change. Raises InvalidValue: a name or value that is not allowed."""
     label = field_label(name)
     if value is None:
         return FieldChange(label, None)
@@ -146,12 +139,8 @@ def checked_change(name: object, value: object) -> FieldChange:
 
 
 def field_label(name: object) -> str:
-    """The display name of a field: ``preferred_name`` is ``Preferred name``.
-
-    Raises:
-        InvalidValue: too long, without a letter or digit, or with signs that a line of a profile
-            cannot have.
-    """
+    """The display name of a field: ``preferred_name`` is ``Preferred name``. Raises InvalidValue:
+    too long, without a letter or digit, or with signs that a line of a profile cannot have."""
     where = "profile field"
     text = checks.text(where, name, limits.MAX_PROFILE_FIELD_CHARS)
     _check_one_line(where, text)

@@ -61,11 +61,8 @@ def encode_cursor(kind: str, position: list[Any]) -> str:
 
 
 def decode_cursor(kind: str, cursor: str, types: tuple[type | tuple[type, ...], ...]) -> list[Any]:
-    """Decode a cursor of the expected kind and shape.
-
-    Raises:
-        InvalidCursor: garbled, or given out by a call with another order.
-    """
+    """Decode a cursor of the expected kind and shape. Raises InvalidCursor: garbled, or given out
+    by a call with another order."""
     if not isinstance(cursor, str) or len(cursor) > limits.MAX_CURSOR_CHARS:
         raise InvalidCursor("cursor is not one that this call gave out")
     try:
@@ -82,11 +79,7 @@ def decode_cursor(kind: str, cursor: str, types: tuple[type | tuple[type, ...], 
 
 
 def cursor_moment(text: str) -> datetime:
-    """Parse a time from a cursor.
-
-    Raises:
-        InvalidCursor: it is not a time.
-    """
+    """Parse a time from a cursor. Raises InvalidCursor: it is not a time."""
     try:
         return parse_moment("cursor", text)
     except InvalidValue:

@@ -197,11 +197,7 @@ class Figures:
 
 
 def read_figures(memory: Memory) -> Figures:
-    """The figures of all users together.
-
-    Raises:
-        StorageError: the database did not answer.
-    """
+    """The figures of all users together. Raises StorageError: the database did not answer."""
     database = memory.database
     with database.read_all() as view:
         memories = memories_by_status(view.connection, view.now)

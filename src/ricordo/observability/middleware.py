@@ -163,11 +163,8 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def tracing_of(settings: Settings) -> Tracing:
-    """The tracing that ``traces_url`` asks for.
-
-    Raises:
-        InvalidValue: it is not an address, or OpenTelemetry is not installed.
-    """
+    """The tracing that ``traces_url`` asks for. Raises InvalidValue: it is not an address, or
+    OpenTelemetry is not installed."""
     if settings.traces_url is None:
         return Tracing()
     try:

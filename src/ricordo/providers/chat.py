@@ -262,10 +262,8 @@ class ChatModel:
     ) -> Generator[str, None, None]:
         """The pieces of an answer in plain text as they arrive; usage is not counted.
 
-        Never retried: the reader decides that. Closing the iterator ends the answer.
-
-        Raises:
-            LanguageModelError: as for :meth:`ask`, also in the middle of the answer.
+        Never retried: the reader decides that. Closing the iterator ends the answer. Raises
+        LanguageModelError: as for :meth:`ask`, also in the middle of the answer.
         """
         seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
         dialect = self._dialect

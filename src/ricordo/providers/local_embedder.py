@@ -83,12 +83,8 @@ class ModelFiles:
         return f"{folder.name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
 
     def check(self, path: Path) -> None:
-        """Verify the checksum of a file, where the model is the shipped one.
-
-        Raises:
-            BadEmbedding: a shipped file was changed.
-            EmbedderRefused: the file cannot be read.
-        """
+        """Verify the checksum of a file, where the model is the shipped one. Raises BadEmbedding: a
+        shipped file was changed; EmbedderRefused: the file cannot be read."""
         if self.is_shipped and _sha256(path) != SHIPPED_SHA256[path.name]:
             raise BadEmbedding(
                 f"{path} is not the file that ricordo was released with (its SHA-256 differs);"
@@ -153,10 +149,8 @@ def load_onnxruntime() -> ModuleType:
 
     Released builds report their use by default (on Windows through the system, since 1.29 also on
     Linux and macOS). Set before the first import, the variable prevents uploads, a device id on
-    disk, and a thread that a fork would lose.
-
-    Raises:
-        EmbedderUnavailable: it is not installed, or does not run here.
+    disk, and a thread that a fork would lose. Raises EmbedderUnavailable: it is not installed, or
+    does not run here.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
@@ -195,12 +189,8 @@ class OnnxModel:
         return ids
 
     def vectors(self, batch: Sequence[Tokens], deadline: Deadline = NEVER) -> Vectors:
-        """One unit row per text.
-
-        Raises:
-            BadEmbedding: the model's output is not usable.
-            EmbedderUnavailable: others kept it busy until the deadline.
-        """
+        """One unit row per text. Raises BadEmbedding: the model's output is not usable;
+        EmbedderUnavailable: others kept it busy until the deadline."""
         if not self._runs.acquire(timeout=deadline.remaining(threading.TIMEOUT_MAX)):
             raise EmbedderUnavailable(
                 f"local model: it was busy with other texts until {deadline.seconds} s were over"

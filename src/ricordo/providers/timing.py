@@ -82,10 +82,8 @@ def within(seconds: float, call: Callable[[], Result], *, thread_name: str) -> R
     """The result of the call, made in its own thread.
 
     The timeouts of an HTTP client cover single steps: DNS has none, and a server that trickles
-    bytes never hits them. An abandoned thread ends when its connection does.
-
-    Raises:
-        TimeoutError: it was not done in time. What the call raises is raised as well.
+    bytes never hits them. An abandoned thread ends when its connection does. Raises TimeoutError:
+    it was not done in time. What the call raises is raised as well.
     """
     outcome: Future[Result] = Future()
 

@@ -71,12 +71,9 @@ class WebhookSender:
         self._resolve = resolve
 
     def check(self, url: str) -> str:
-        """The address as it is stored. Names are resolved only when it is connected to.
-
-        Raises:
-            InvalidValue: it is not the address of something that webhooks can be sent to.
-            TargetRefused: it is inside the operator's network.
-        """
+        """The address as it is stored. Names are resolved only when it is connected to. Raises
+        InvalidValue: it is not the address of something that webhooks can be sent to;
+        TargetRefused: it is inside the operator's network."""
         parts = split_url(url, _FIELD, may_query=True)
         host = parts.hostname or ""
         is_local_name = host == _LOCAL_NAME or host.endswith(f".{_LOCAL_NAME}")

@@ -109,11 +109,8 @@ class AccessCounter:
             self.flush_or_log()
 
     def flush(self) -> int:
-        """Write the counts; returns the number of memories.
-
-        Raises:
-            StorageError: it could not be written; it is counted later.
-        """
+        """Write the counts; returns the number of memories. Raises StorageError: it could not be
+        written; it is counted later."""
         with self._flushing:
             taken = self._take()
             try:

@@ -88,11 +88,8 @@ class Ranking:
         reranked: int,
         rerank_ms: int,
     ) -> Self:
-        """A ranking from settings; ``off`` is a comma-separated list of parts.
-
-        Raises:
-            InvalidValue: no such part.
-        """
+        """A ranking from settings; ``off`` is a comma-separated list of parts. Raises InvalidValue:
+        no such part."""
         parts = _parts(off.split(","))
         return cls(semantic_weight, lexical_weight, candidates, parts, reranked, rerank_ms)
 

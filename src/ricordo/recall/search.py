@@ -236,11 +236,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         explain: bool,
         reading: float = 1.0,
     ) -> SearchResults[HitType]:
-        """The hits for a query, the best first.
-
-        Raises:
-            StorageError: the database could not answer. An embedder that fails is no error.
-        """
+        """The hits for a query, the best first. Raises StorageError: the database could not answer.
+        An embedder that fails is no error."""
         started = time.perf_counter()
         answer = self.answer(user_id, query, limit, wanted, threshold, reading)
         question = answer.question

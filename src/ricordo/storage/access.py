@@ -32,10 +32,8 @@ class StoredKeys:
     def insert(self, key: ApiKey, secret_hash: str) -> None:
         """Store a new key with the hash of its secret.
 
-        Creates the key's user if needed, so that it can be erased.
-
-        Raises:
-            Conflict: there are too many keys.
+        Creates the key's user if needed, so that it can be erased. Raises Conflict: there are too
+        many keys.
         """
         if key.user_id is None:
             with self.database.transaction() as connection:
@@ -55,11 +53,8 @@ class StoredKeys:
     def page(
         self, user_id: str | None, include_revoked: bool, limit: int, cursor: str | None
     ) -> Page[ApiKey]:
-        """Keys, the newest first; of one user, or all.
-
-        Raises:
-            InvalidCursor: the cursor was not given out by this call.
-        """
+        """Keys, the newest first; of one user, or all. Raises InvalidCursor: the cursor was not
+        given out by this call."""
         wanted = sa.select(*SHOWN)
         if user_id is not None:
             wanted = wanted.where(api_keys.c.user_id == user_id)
@@ -73,11 +68,7 @@ class StoredKeys:
 
     @retried
     def revoke(self, key_id: str, now: datetime) -> ApiKey:
-        """Revoke a key, if it was not revoked before.
-
-        Raises:
-            KeyNotFound: there is no such key.
-        """
+        """Revoke a key, if it was not revoked before. Raises KeyNotFound: there is no such key."""
         ended = sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
         with self.database.transaction() as connection:
             connection.execute(ended.values(revoked_at=now))
@@ -88,11 +79,7 @@ class StoredKeys:
         return key_of(found)
 
     def note_use(self, key_id: str, now: datetime) -> None:
-        """Record when a key was last used.
-
-        Raises:
-            StorageError: the database could not do it.
-        """
+        """Record when a key was last used. Raises StorageError: the database could not do it."""
         used = sa.update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now)
         with self.database.transaction() as connection:
             connection.execute(used)
@@ -151,10 +138,8 @@ class StoredGrants:
     def add_client(self, client: Client) -> None:
         """Store a program.
 
-        Where there are too many, the oldest that nobody allowed anything gives way.
-
-        Raises:
-            Conflict: there are too many that users have allowed something.
+        Where there are too many, the oldest that nobody allowed anything gives way. Raises
+        Conflict: there are too many that users have allowed something.
         """
         row = {column.name: getattr(client, column.name) for column in oauth_clients.c}
         with self.database.transaction() as connection:
@@ -189,10 +174,8 @@ class StoredGrants:
     def insert(self, grant: Grant, code: Token) -> None:
         """Store what a user allows, and remove what has expired of theirs.
 
-        Creates the user if needed, so that they can be erased.
-
-        Raises:
-            Conflict: this user has allowed too many programs something.
+        Creates the user if needed, so that they can be erased. Raises Conflict: this user has
+        allowed too many programs something.
         """
         with self.database.write(grant.user_id) as writing:
             writing.keeps_user = True
@@ -274,11 +257,8 @@ class StoredGrants:
 
     @retried
     def revoke(self, user_id: str, grant_id: str) -> Grant:
-        """End a grant of a user, with its tokens; what it was.
-
-        Raises:
-            GrantNotFound: this user gave none with this id.
-        """
+        """End a grant of a user, with its tokens; what it was. Raises GrantNotFound: this user gave
+        none with this id."""
         with self.database.transaction() as connection:
             which = (grants.c.id == grant_id, grants.c.user_id == user_id)
             row = connection.execute(sa.select(grants).where(*which)).mappings().one_or_none()
@@ -288,11 +268,8 @@ class StoredGrants:
         return _grant(row)
 
     def note_use(self, grant_id: str, now: datetime) -> None:
-        """Record when a program last used what it was allowed.
-
-        Raises:
-            StorageError: the database could not do it.
-        """
+        """Record when a program last used what it was allowed. Raises StorageError: the database
+        could not do it."""
         with self.database.transaction() as connection:
             used = sa.update(grants).where(grants.c.id == grant_id)
             connection.execute(used.values(last_used_at=now))

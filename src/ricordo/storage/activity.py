@@ -199,11 +199,8 @@ def page_of_events(
     thread_id: str | None = None,
     steps: tuple[str, Collection[str]] | None = None,
 ) -> Page[ActivityEvent]:
-    """A user's events, the latest first; ``steps`` are a node and its ops.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this call.
-    """
+    """A user's events, the latest first; ``steps`` are a node and its ops. Raises InvalidCursor:
+    the cursor was not given out by this call."""
     wanted = sa.select(*_EVENT_COLUMNS).where(events.c.user_id == user_id)
     if thread_id is not None:
         wanted = wanted.where(events.c.thread_id == thread_id)

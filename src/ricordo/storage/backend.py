@@ -170,11 +170,8 @@ class Backend(Protocol):
         ...
 
     def claim_tables(self, connection: sa.Connection) -> None:
-        """Lock the tables until the transaction ends.
-
-        Raises:
-            StorageBusy: others have the database open, even if they do nothing at the moment.
-        """
+        """Lock the tables until the transaction ends. Raises StorageBusy: others have the database
+        open, even if they do nothing at the moment."""
         ...
 
     def one_import_at_a_time(self, connection: sa.Connection) -> None:

@@ -132,10 +132,7 @@ def page_of_states(
     connection: sa.Connection, user_id: str, thread_id: str | None, limit: int, cursor: str | None
 ) -> Page[CheckpointInfo]:
     """A user's saved states (or one conversation's), the latest first, without their contents.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this call.
-    """
+    Raises InvalidCursor: the cursor was not given out by this call."""
     wanted = sa.select(
         checkpoints.c.thread_id,
         checkpoints.c.version,

@@ -343,11 +343,8 @@ class Database:
 
     @contextlib.contextmanager
     def read(self, user_id: str) -> Iterator[ReadTransaction]:
-        """A consistent view of what one user may see; see also :meth:`as_member`.
-
-        Raises:
-            StorageError: the database could not answer.
-        """
+        """A consistent view of what one user may see; see also :meth:`as_member`. Raises
+        StorageError: the database could not answer."""
         with self.our_errors(), self.backend.reading() as connection:
             self._begin(connection, user_id)
             yield ReadTransaction(connection, self.clock())
@@ -390,11 +387,8 @@ class Database:
 
     @contextlib.contextmanager
     def read_all(self) -> Iterator[ReadTransaction]:
-        """A consistent view of everybody's rows, for the job queue and administration.
-
-        Raises:
-            StorageError: the database could not answer.
-        """
+        """A consistent view of everybody's rows, for the job queue and administration. Raises
+        StorageError: the database could not answer."""
         with self.our_errors(), self.backend.reading() as connection:
             self.backend.act_for_all(connection)
             yield ReadTransaction(connection, self.clock())
@@ -415,9 +409,7 @@ class Database:
         with are locked too, always in the same order, so that such writes cannot deadlock. Rows of
         users who are not locked cannot be touched. ``known`` are vectors computed beforehand;
         without them, new texts wait for the embedding job. ``shared``: see ``Backend.writing``.
-
-        Raises:
-            StorageError: the database could not do it; nothing was written.
+        Raises StorageError: the database could not do it; nothing was written.
         """
         with contextlib.suppress(_UndoneError), self.our_errors():
             with self.backend.writing(shared=shared) as connection:
@@ -446,11 +438,8 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A transaction over everybody's rows, for the job queue and administration.
-
-        Raises:
-            StorageError: the database could not do it; nothing was written.
-        """
+        """A transaction over everybody's rows, for the job queue and administration. Raises
+        StorageError: the database could not do it; nothing was written."""
         with self.our_errors(), self.backend.writing() as connection:
             self.backend.act_for_all(connection)
             yield connection
@@ -459,10 +448,8 @@ class Database:
     def transaction_for(self, users: Collection[str]) -> Iterator[sa.Connection]:
         """A transaction over the rows of these users, without locking them.
 
-        For writes that change no memories: no history, no revision.
-
-        Raises:
-            StorageError: the database could not do it; nothing was written.
+        For writes that change no memories: no history, no revision. Raises StorageError: the
+        database could not do it; nothing was written.
         """
         with self.our_errors(), self.backend.writing() as connection:
             self.backend.act_for(connection, users)

@@ -29,12 +29,8 @@ def role_of(connection: sa.Connection, space: str, user_id: str) -> GroupRole | 
 
 
 def check_acting(connection: sa.Connection, acting: Acting) -> None:
-    """Refuse a member what their role does not allow now.
-
-    Raises:
-        GroupNotFound: they are no member, or there is no such group.
-        PermissionMissing: their role does not allow it.
-    """
+    """Refuse a member what their role does not allow now. Raises GroupNotFound: they are no member,
+    or there is no such group; PermissionMissing: their role does not allow it."""
     role = role_of(connection, acting.space, acting.member)
     if role is None:
         raise GroupNotFound(str(group_of(acting.space)))

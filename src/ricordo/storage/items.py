@@ -315,11 +315,8 @@ def page_of_items(
     levels: Sequence[Stretch] = (),
 ) -> Page[Item]:
     """A page of memories in the given order. ``levels`` divide what is looked for by the values of
-    its column, where these are known; only as many are read as fill the page.
-
-    Raises:
-        InvalidCursor: the cursor is from a list in another order.
-    """
+    its column, where these are known; only as many are read as fill the page. Raises InvalidCursor:
+    the cursor is from a list in another order."""
     if cursor is not None:
         where = sa.and_(where, _after(sort, cursor))
     if sort.column in _INDEXED_SORTS:

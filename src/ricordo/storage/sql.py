@@ -35,11 +35,7 @@ _moment_text = lru_cache(maxsize=64)(format_moment)  # a write has its own time 
 
 
 def stored_moment(text: str) -> datetime:
-    """Parse a time as SQLite stores it.
-
-    Raises:
-        StorageCorrupt: it is not a time.
-    """
+    """Parse a time as SQLite stores it. Raises StorageCorrupt: it is not a time."""
     try:
         return datetime.fromisoformat(text)
     except (TypeError, ValueError):
@@ -47,11 +43,7 @@ def stored_moment(text: str) -> datetime:
 
 
 def stored_json(text: str) -> Any:
-    """Parse JSON as SQLite stores it.
-
-    Raises:
-        StorageCorrupt: it is not JSON.
-    """
+    """Parse JSON as SQLite stores it. Raises StorageCorrupt: it is not JSON."""
     if text == "[]":  # most tags
         return []
     try:
@@ -61,11 +53,7 @@ def stored_json(text: str) -> Any:
 
 
 def stored_choice(kind: type[E], name: str) -> E:
-    """Parse a stored enumeration value.
-
-    Raises:
-        StorageCorrupt: there is no such value.
-    """
+    """Parse a stored enumeration value. Raises StorageCorrupt: there is no such value."""
     try:
         return kind(name)
     except ValueError:
@@ -441,11 +429,8 @@ def page_by_id(
     *,
     descending: bool = False,
 ) -> Page[T]:
-    """A page in the order of an id; ``kind`` is that of the cursors.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this list.
-    """
+    """A page in the order of an id; ``kind`` is that of the cursors. Raises InvalidCursor: the
+    cursor was not given out by this list."""
     if cursor is not None:
         (last,) = decode_cursor(kind, cursor, (int,))
         wanted = wanted.where(column < last if descending else column > last)
@@ -466,10 +451,7 @@ def page_by_time(
     cursor: str | None,
 ) -> Page[T]:
     """A page with the latest first, by ``key`` among equals; ``kind`` is that of the cursors.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this list.
-    """
+    Raises InvalidCursor: the cursor was not given out by this list."""
     if cursor is not None:
         moment, last = decode_cursor(kind, cursor, (str, str))
         reached = cursor_moment(moment)

@@ -170,10 +170,8 @@ def append_turns(
 ) -> Appended:
     """Append turns to a thread, creating it in a project if needed.
 
-    Turns whose message id the thread already has are skipped.
-
-    Raises:
-        OtherProject: a project is given, and the thread is not of it.
+    Turns whose message id the thread already has are skipped. Raises OtherProject: a project is
+    given, and the thread is not of it.
     """
     present = find_thread(writing.connection, writing.user_id, thread_id)
     if present and project_id not in (None, present.project_id):
@@ -326,11 +324,8 @@ def page_of_threads(
     only_project: str | None = None,
 ) -> Page[Thread]:
     """A user's threads, the latest first; with a ``project``, those of it and of none. Of them just
-    those of ``only_project``, if one is given.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this call.
-    """
+    those of ``only_project``, if one is given. Raises InvalidCursor: the cursor was not given out
+    by this call."""
     wanted = _select_threads.where(threads.c.user_id == user_id)
     if project is not None:
         wanted = wanted.where(in_project(threads, project))
@@ -358,11 +353,8 @@ def page_of_turns(
     from_position: int = 1,
     kind: str = _TURNS_CURSOR,
 ) -> Page[Turn]:
-    """The turns of a thread in order; ``kind`` is that of the cursors.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this call.
-    """
+    """The turns of a thread in order; ``kind`` is that of the cursors. Raises InvalidCursor: the
+    cursor was not given out by this call."""
     first = from_position
     if cursor is not None:
         (last,) = decode_cursor(kind, cursor, (int,))

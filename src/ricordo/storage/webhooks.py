@@ -83,11 +83,8 @@ class Cursor:
 
 
 def add_webhook(connection: sa.Connection, owner: str, new: Webhook, sealed_secret: str) -> None:
-    """Store a new webhook, which begins where each user is now.
-
-    Raises:
-        Conflict: there are too many, or there is one to this address.
-    """
+    """Store a new webhook, which begins where each user is now. Raises Conflict: there are too
+    many, or there is one to this address."""
     count = sa.select(sa.func.count()).select_from(webhooks).where(webhooks.c.user_id == owner)
     most = limits.MAX_STORE_WEBHOOKS if owner == EVERYBODY else limits.MAX_WEBHOOKS_PER_USER
     if connection.execute(count).scalar_one() >= most:
@@ -104,11 +101,8 @@ def add_webhook(connection: sa.Connection, owner: str, new: Webhook, sealed_secr
 def check_address_is_free(
     connection: sa.Connection, owner: str, webhook_id: str, url: str, project: str | None
 ) -> None:
-    """Refuse a second webhook to an address: everything would arrive twice.
-
-    Raises:
-        Conflict: there is one.
-    """
+    """Refuse a second webhook to an address: everything would arrive twice. Raises Conflict: there
+    is one."""
     same = sa.select(webhooks.c.id).where(
         webhooks.c.user_id == owner,
         webhooks.c.url == url,
@@ -136,11 +130,8 @@ def begin_at(connection: sa.Connection, webhook: Webhook, revision: int) -> None
 def find_webhook(
     connection: sa.Connection, owner: str | None, webhook_id: str, project: str | None = None
 ) -> Webhook:
-    """A webhook of an owner, or of anybody.
-
-    Raises:
-        WebhookNotFound: there is none; or it is not of that ``project``.
-    """
+    """A webhook of an owner, or of anybody. Raises WebhookNotFound: there is none; or it is not of
+    that ``project``."""
     row = connection.execute(_one(sa.select(*_SHOWN), owner, webhook_id)).mappings().one_or_none()
     if row is None or (project is not None and row["project_id"] != project):
         raise WebhookNotFound(webhook_id)
@@ -184,11 +175,7 @@ def delete_webhook(connection: sa.Connection, webhook: Webhook) -> None:
 
 
 def sealed_secrets(connection: sa.Connection, webhook: Webhook) -> Sealed:
-    """The encrypted secrets of a webhook.
-
-    Raises:
-        WebhookNotFound: it is gone.
-    """
+    """The encrypted secrets of a webhook. Raises WebhookNotFound: it is gone."""
     columns = [webhooks.c[name] for name in _SECRETS]
     row = connection.execute(_one(sa.select(*columns), webhook.owner, webhook.id)).one_or_none()
     if row is None:

@@ -134,11 +134,7 @@ class AsyncTools(_Offered):
 
 
 def _unpacked(given: Given) -> Mapping[str, Any]:
-    """The arguments as an object.
-
-    Raises:
-        InvalidValue: they are none.
-    """
+    """The arguments as an object. Raises InvalidValue: they are none."""
     if isinstance(given, str):
         try:
             given = json.loads(given) if given.strip() else {}

@@ -33,11 +33,8 @@ _UNITS: Final = ("B", "K", "M", "G")
 
 
 def stored_text(field: str, text: object) -> str:
-    """A text as a file stores it.
-
-    Raises:
-        InvalidValue: empty, too long, or with characters that cannot be stored.
-    """
+    """A text as a file stores it. Raises InvalidValue: empty, too long, or with characters that
+    cannot be stored."""
     if isinstance(text, str) and not text.strip():
         raise InvalidValue(
             field, "would leave the file empty, which no memory file is: write at least a line"
@@ -65,11 +62,7 @@ def numbered(content: str, first: int = 1, last: int | None = None) -> str:
 
 
 def checked_range(content: str, view_range: object) -> tuple[int, int]:
-    """The first and the last line to be shown.
-
-    Raises:
-        InvalidValue: not a valid range of this file.
-    """
+    """The first and the last line to show. Raises InvalidValue: not a valid range of this file."""
     count = len(lines_of(content))
     allowed = f"allowed: [first, last] from 1 to {count}, or -1 for the last line"
     listed = checks.entries("view_range", view_range, 2)
@@ -85,10 +78,8 @@ def checked_range(content: str, view_range: object) -> tuple[int, int]:
 def replaced(content: str, old: object, new: object) -> tuple[str, str]:
     """Replace a passage that occurs exactly once.
 
-    Returns the text, and the numbered lines around the change.
-
-    Raises:
-        InvalidValue: it does not occur, or more than once; or the result cannot be a file.
+    Returns the text, and the numbered lines around the change. Raises InvalidValue: it does not
+    occur, or more than once; or the result cannot be a file.
     """
     old, new = _text("old_str", old), _text("new_str", new)
     if not old:
@@ -119,11 +110,8 @@ def replaced(content: str, old: object, new: object) -> tuple[str, str]:
 
 
 def inserted(content: str, after_line: object, text: object) -> str:
-    """Insert lines after a line; 0 is before the first.
-
-    Raises:
-        InvalidValue: there is no such line; or the result cannot be a file.
-    """
+    """Insert lines after a line; 0 is before the first. Raises InvalidValue: there is no such line;
+    or the result cannot be a file."""
     lines = lines_of(content)
     if isinstance(after_line, bool) or not isinstance(after_line, int):
         raise InvalidValue("insert_line", f"expected a line number from 0 to {len(lines)}")
@@ -159,10 +147,8 @@ def key_of(field: str, path: object) -> str:
 
     The slash distinguishes it from the keys of other memories. Repeated slashes are removed, and
     Unicode is normalised. A path never opens a file, but names that look like a way out or like
-    another name are refused, so that a model gets what it sees.
-
-    Raises:
-        InvalidValue: not below ``/memories``, or a name in it is not allowed.
+    another name are refused, so that a model gets what it sees. Raises InvalidValue: not below
+    ``/memories``, or a name in it is not allowed.
     """
     if not isinstance(path, str):
         raise InvalidValue(field, f"expected a path, got {type(path).__name__}; {_HINT}")

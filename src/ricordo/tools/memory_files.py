@@ -88,11 +88,8 @@ class FileMemories:
         return self._user.database
 
     def look(self, key: str) -> tuple[Item | None, list[Item]]:
-        """The file with this key, and the files in the directory of this name, by key.
-
-        Raises:
-            CategoryNotAllowed: this scope does not include the theme of the files.
-        """
+        """The file with this key, and the files in the directory of this name, by key. Raises
+        CategoryNotAllowed: this scope does not include the theme of the files."""
         self._scope.check_reaches([FILES_THEME])
         with self.database.read(self._scope.user_id) as view:
             return self._file(view, key), self._files_in(view, key)
@@ -143,11 +140,8 @@ class FileMemories:
             self._user.recall.relating.note(writing, [(added.id, text_hash(text))], known, near)
 
     def _check_needs_no_consent(self, field: str, key: str, text: str, before: str) -> None:
-        """Refuse new lines that may not be stored unasked; what needs consent is proposed.
-
-        Raises:
-            InvalidValue: which line it is, and what it holds.
-        """
+        """Refuse new lines that may not be stored unasked; what needs consent is proposed. Raises
+        InvalidValue: which line it is, and what it holds."""
         if has_secret(text):  # of several lines, too
             agent_notes.check_no_secret(field, _noted(content=text), key)
         new = _notes(text, {*before.splitlines()})
@@ -219,12 +213,8 @@ class FileMemories:
         self._each(key, rename, lambda writing: self._check_free(writing, new_key), screen)
 
     def remove(self, key: str) -> int:
-        """Forget a file, or all files of a directory; returns how many.
-
-        Raises:
-            NotFound: there is no such file or directory.
-            Conflict: others kept changing them.
-        """
+        """Forget a file, or all files of a directory; returns how many. Raises NotFound: there is
+        no such file or directory; Conflict: others kept changing them."""
 
         def forget(writing: WriteTransaction, item: Item) -> None:
             lifecycle.forget(writing, self._scope, item.id, "delete")
@@ -400,12 +390,8 @@ class MemoryFiles:
         self._files = FileMemories(user)
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
-        """What is in a directory, or the lines of a file.
-
-        Raises:
-            NotFound: nothing is there.
-            InvalidValue: the path or the lines are not allowed.
-        """
+        """What is in a directory, or the lines of a file. Raises NotFound: nothing is there;
+        InvalidValue: the path or the lines are not allowed."""
         key = key_of("path", path)
         file, inside = self._files.look(key)
         if file is not None:
@@ -474,11 +460,8 @@ class MemoryFiles:
 
     def delete(self, path: str) -> str:
         """Forget a file, or a directory with all that is in it; it can be restored for a while.
-
-        Raises:
-            NotFound: nothing is there.
-            InvalidValue: the path is not allowed, or is ``/memories`` itself.
-        """
+        Raises NotFound: nothing is there; InvalidValue: the path is not allowed, or is
+        ``/memories`` itself."""
         key = self._key_of_file("path", path)
         self._files.remove(key)
         return f"Deleted {shown(key)}."
@@ -567,11 +550,7 @@ def _unchanged(key: str) -> str:
 
 
 def _unpacked(given: object) -> dict[str, Any]:
-    """The arguments as an object.
-
-    Raises:
-        InvalidValue: they are not an object.
-    """
+    """The arguments as an object. Raises InvalidValue: they are not an object."""
     if isinstance(given, str):
         try:
             given = json.loads(given)

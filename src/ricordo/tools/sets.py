@@ -487,11 +487,8 @@ TOOL_SETS: Final[Mapping[str, tuple[Tool, ...]]] = MappingProxyType(
 
 
 def chosen_sets(*sets: str) -> tuple[str, ...]:
-    """The sets of these names, each once; by default the standard one.
-
-    Raises:
-        InvalidValue: there is no such set.
-    """
+    """The sets of these names, each once; by default the standard one. Raises InvalidValue: there
+    is no such set."""
     for name in sets:
         if not isinstance(name, str) or name not in TOOL_SETS:
             allowed = ", ".join(TOOL_SETS)
@@ -501,20 +498,12 @@ def chosen_sets(*sets: str) -> tuple[str, ...]:
 
 
 def named_sets(given: str) -> tuple[str, ...]:
-    """The sets in a comma-separated list.
-
-    Raises:
-        InvalidValue: there is no such set.
-    """
+    """The sets in a comma-separated list. Raises InvalidValue: there is no such set."""
     return chosen_sets(*(name.strip() for name in given.split(",") if name.strip()))
 
 
 def chosen(*sets: str) -> tuple[Tool, ...]:
-    """The tools of these sets, each once.
-
-    Raises:
-        InvalidValue: there is no such set.
-    """
+    """The tools of these sets, each once. Raises InvalidValue: there is no such set."""
     named = {tool.name: tool for name in chosen_sets(*sets) for tool in TOOL_SETS[name]}
     if DEFAULT_SET in chosen_sets(*sets):
         named |= {tool.name: tool for tool in _described()}

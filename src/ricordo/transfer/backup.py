@@ -157,12 +157,8 @@ def has_manifest(connection: sa.Connection) -> bool:
 
 
 def read_manifest(connection: sa.Connection, path: str) -> Manifest:
-    """Read the manifest.
-
-    Raises:
-        InvalidBackup: the file is no backup, or the manifest was changed.
-        DatabaseTooNew: a newer ricordo made it.
-    """
+    """Read the manifest. Raises InvalidBackup: the file is no backup, or the manifest was changed;
+    DatabaseTooNew: a newer ricordo made it."""
     if not has_manifest(connection):
         raise InvalidBackup(f"{path}: is not a backup that ricordo made")
     damaged = InvalidBackup(f"{path}: its manifest is damaged, or was changed")
@@ -218,12 +214,8 @@ def reported(path: Path, manifest: Manifest) -> BackupReport:
 
 
 def verified(database: Database, path: Path) -> Manifest:
-    """The manifest, verified against all rows; ``path`` is for messages.
-
-    Raises:
-        InvalidBackup: it is no backup, or is damaged or was changed.
-        DatabaseTooNew: a newer ricordo made it.
-    """
+    """The manifest, verified against all rows; ``path`` is for messages. Raises InvalidBackup: it
+    is no backup, or is damaged or was changed; DatabaseTooNew: a newer ricordo made it."""
     manifest = recognised(database, path)
     with _backup_errors(path), database.read_all() as reading:
         damage = damage_of(reading.connection)
@@ -252,12 +244,8 @@ def damage_of(connection: sa.Connection) -> str | None:
 
 
 def recognised(database: Database, path: Path) -> Manifest:
-    """The manifest, without verifying the rows.
-
-    Raises:
-        InvalidBackup: it is no backup.
-        DatabaseTooNew: a newer ricordo made it.
-    """
+    """The manifest, without verifying the rows. Raises InvalidBackup: it is no backup;
+    DatabaseTooNew: a newer ricordo made it."""
     with _backup_errors(path), database.read_all() as reading:
         manifest = read_manifest(reading.connection, str(path))
     if manifest.schema not in CHAIN:

@@ -145,11 +145,8 @@ def fits_chatgpt(data: object) -> bool:
 
 
 def read_chatgpt(path: Path) -> Iterator[ImportedData]:
-    """The conversations, saved memories and custom instructions of an export.
-
-    Raises:
-        ImportFailed: not such an export; the message names the file and the conversation.
-    """
+    """The conversations, saved memories and custom instructions of an export. Raises ImportFailed:
+    not such an export; the message names the file and the conversation."""
     instructions = CustomInstructions()
     for document in foreign_files.documents(path, CHATGPT_MEMBERS):
         entries = foreign_files.listed(document.place, document.data)

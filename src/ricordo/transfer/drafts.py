@@ -101,12 +101,8 @@ def copy_into(draft: Path, source: Path) -> None:
 
 
 def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
-    """Rename a complete draft durably.
-
-    Raises:
-        InvalidValue: the name is taken, and ``force`` is off.
-        FilesUnavailable: it cannot be written.
-    """
+    """Rename a complete draft durably. Raises InvalidValue: the name is taken, and ``force`` is
+    off; FilesUnavailable: it cannot be written."""
     with file_errors(path):
         handle = os.open(draft, os.O_RDWR)
         try:
@@ -120,12 +116,8 @@ def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
 
 
 def require_free(path: Path, *, force: bool) -> None:
-    """Check that a file can be created at the path.
-
-    Raises:
-        InvalidValue: something is there, and it is not a file or ``force`` is off.
-        FilesUnavailable: the path cannot be accessed.
-    """
+    """Check that a file can be created at the path. Raises InvalidValue: something is there, and it
+    is not a file or ``force`` is off; FilesUnavailable: the path cannot be accessed."""
     with file_errors(path):
         try:
             mode = path.lstat().st_mode

@@ -39,12 +39,8 @@ def export_lines(database: Database, only: str | None) -> Iterator[str]:
 
 
 def export_file(database: Database, only: str | None, path: Path) -> int:
-    """Write an export to a file, atomically; the number of lines.
-
-    Raises:
-        UserNotFound: nothing is stored for this user.
-        InvalidValue: the file cannot be written.
-    """
+    """Write an export to a file, atomically; the number of lines. Raises UserNotFound: nothing is
+    stored for this user; InvalidValue: the file cannot be written."""
     count = 0
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")

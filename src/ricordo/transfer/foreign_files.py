@@ -89,11 +89,8 @@ def is_archive(path: Path) -> bool:
 
 
 def read_text(path: Path, max_bytes: int | None = None) -> str:
-    """The contents of a text file, by default up to the size limit of notes.
-
-    Raises:
-        ImportFailed: it cannot be read, is too large or is not UTF-8.
-    """
+    """The contents of a text file, by default up to the size limit of notes. Raises ImportFailed:
+    it cannot be read, is too large or is not UTF-8."""
     most = limits.MAX_IMPORT_TEXT_BYTES if max_bytes is None else max_bytes
     most = min(most, limits.MAX_IMPORT_FILE_BYTES)
     raw = bytearray()
@@ -113,11 +110,8 @@ def document(path: Path) -> Document:
 
 
 def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
-    """The JSON file itself, or the members of a zip archive that match one of the patterns.
-
-    Raises:
-        ImportFailed: not readable, too large, not JSON, or an archive without such members.
-    """
+    """The JSON file itself, or the members of a zip archive that match one of the patterns. Raises
+    ImportFailed: not readable, too large, not JSON, or an archive without such members."""
     if not is_archive(path):
         yield document(path)
         return
@@ -416,11 +410,8 @@ class FileInFolder(NamedTuple):
 
 @contextlib.contextmanager
 def opened_folder(path: Path) -> Iterator[list[FileInFolder]]:
-    """The files of a folder or an archive by their names, but for hidden ones and links.
-
-    Raises:
-        ImportFailed: it is neither, cannot be read, or has too many files or bytes.
-    """
+    """The files of a folder or an archive by their names, but for hidden ones and links. Raises
+    ImportFailed: it is neither, cannot be read, or has too many files or bytes."""
     if path.is_dir():
         yield _limited_folder(path, [FileInFolder(file, str(file)) for file in _folder_files(path)])
         return

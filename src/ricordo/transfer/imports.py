@@ -230,11 +230,8 @@ def _foreign_rows(
     source_user: str | None,
     skipped: Counter[str],
 ) -> Iterator[DraftRow]:
-    """The rows of another system's file, within the limits; counts what it skips.
-
-    Raises:
-        ImportFailed: it cannot be read, or has memories of several users and none is chosen.
-    """
+    """The rows of another system's file, within the limits; counts what it skips. Raises
+    ImportFailed: it cannot be read, or has memories of several users and none is chosen."""
     yield DraftRow(user_id, "user", {"revision": 0}, 0)
     limited = _Limited(path)
     users: set[str] = set()

@@ -130,11 +130,8 @@ def check_memories(
     left: AbstractSet[int] = frozenset(),
     skipped: Counter[str] | None = None,
 ) -> int:
-    """Check the times of the memories to merge; how many these are.
-
-    Raises:
-        ImportFailed: times that contradict each other.
-    """
+    """Check the times of the memories to merge; how many these are. Raises ImportFailed: times that
+    contradict each other."""
     now, count = database.clock(), 0
     for memory in _memories(draft, left, now, Counter() if skipped is None else skipped):
         try:
@@ -282,10 +279,7 @@ def _merge_thread(
     database: Database, scope: Scope, thread: FoundThread
 ) -> tuple[int, dict[int, int]]:
     """Add the new turns of a conversation; how many, and their ids here by those in the file.
-
-    Raises:
-        OtherProject: here it is of another one.
-    """
+    Raises OtherProject: here it is of another one."""
     project = thread.project_id or scope.project_id
     with database.write(scope.user_id) as writing:
         before = state_of(writing.connection, scope.user_id, thread.thread_id)

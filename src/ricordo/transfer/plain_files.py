@@ -51,11 +51,8 @@ def fits_lines(path: Path) -> bool:
 
 
 def read_lines(path: Path) -> Iterator[ImportedData]:
-    """The lines of a text file; a heading of Markdown is the theme of those below it.
-
-    Raises:
-        ImportFailed: names the line that is no text, or too long.
-    """
+    """The lines of a text file; a heading of Markdown is the theme of those below it. Raises
+    ImportFailed: names the line that is no text, or too long."""
     text = foreign_files.read_text(path)
     odd = _NO_TEXT.search(text)
     if odd is not None:

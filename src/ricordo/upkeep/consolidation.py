@@ -244,10 +244,8 @@ class Consolidation:
         """Process as many pairs as the user's day allows.
 
         A dry run reports what would be done without the model, and writes nothing. ``report`` is
-        called between steps and may stop the run by raising; the next run continues.
-
-        Raises:
-            ModelUnavailable: the model is down; what could be done without it was done.
+        called between steps and may stop the run by raising; the next run continues. Raises
+        ModelUnavailable: the model is down; what could be done without it was done.
         """
         if not is_person(user_id) or not self._daily_pairs:
             return ConsolidationReport(dry_run=dry_run)

@@ -34,11 +34,8 @@ _DIGITS: Final = 6
 
 
 def prune_relations(database: Database, link_min: float, user_id: str, report: Report) -> int:
-    """Delete relations of memories that are inactive, or no longer similar enough; how many.
-
-    Raises:
-        StorageError: the database failed; what was done before stays.
-    """
+    """Delete relations of memories that are inactive, or no longer similar enough; how many. Raises
+    StorageError: the database failed; what was done before stays."""
     removed = 0
     after: Pair = (0, 0)
     while True:
@@ -58,9 +55,7 @@ def refresh_relations(database: Database, recall: Recall, user_id: str, report: 
     """Add relations to memories that lack some; how many.
 
     Continues where it last stopped, for a bounded number of memories, and starts again at the end.
-
-    Raises:
-        StorageError: the database failed; what was done before stays.
+    Raises StorageError: the database failed; what was done before stays.
     """
     made = 0
     left = limits.MAX_RELATED_PER_ROUND

@@ -206,10 +206,8 @@ def run_round(
     forgotten, merged or observed.
 
     Can stop between any two steps and be run again: the last step records in one transaction that
-    the round is over, with the jobs it queues.
-
-    Raises:
-        StorageError: the database failed; the round can be run again.
+    the round is over, with the jobs it queues. Raises StorageError: the database failed; the round
+    can be run again.
     """
     recall.accesses.flush()  # or recent recalls would count as unused
     forgotten = forget_unused(database, policy, user_id, report) if is_person(user_id) else 0

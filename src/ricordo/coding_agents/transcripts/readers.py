@@ -58,11 +58,8 @@ def sessions_at(agent: str, path: Path) -> list[Session]:
 def read(agent: str, path: Path, session_id: str, after: Position | None = None) -> Iterator[Entry]:
     """The entries of a session's file that come after a position, the oldest first.
 
-    Some that were read already may come again, with the same ids.
-
-    Raises:
-        OSError: it cannot be read.
-        InvalidValue: the agent has no session files.
+    Some that were read already may come again, with the same ids. Raises OSError: it cannot be
+    read; InvalidValue: the agent has no session files.
     """
     if agent == opencode.NAME:
         return opencode.read(path, session_id, after)

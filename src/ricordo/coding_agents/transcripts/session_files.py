@@ -46,10 +46,8 @@ class Line:
 def lines(path: Path, offset: int = 0) -> Iterator[Line]:
     """The objects of a file from an offset on; all of them where the file is another by now.
 
-    What is not an object is left out, and so is a last line that is not complete yet.
-
-    Raises:
-        OSError: it cannot be read.
+    What is not an object is left out, and so is a last line that is not complete yet. Raises
+    OSError: it cannot be read.
     """
     with path.open("rb") as file:
         start = offset if _is_start_of_line(file, offset) else 0

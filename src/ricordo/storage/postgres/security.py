@@ -384,11 +384,8 @@ def owner_elsewhere(connection: sa.Connection) -> str | None:
 
 
 def require_owner(connection: sa.Connection, action: str) -> None:
-    """Require that the connected role owns the tables.
-
-    Raises:
-        AccessDenied: they belong to another role.
-    """
+    """Require that the connected role owns the tables. Raises AccessDenied: they belong to another
+    role."""
     owner = owner_elsewhere(connection)
     if owner is not None:
         raise AccessDenied(f"only the role that owns the tables, {owner!r}, can {action}")
@@ -457,11 +454,8 @@ def _make(connection: sa.Connection, signature: str, body: str, returns: str) ->
 
 
 def checked_role(name: str) -> str:
-    """Validate the name of a role.
-
-    Raises:
-        InvalidValue: it is empty, too long, or has control characters.
-    """
+    """Validate the name of a role. Raises InvalidValue: it is empty, too long, or has control
+    characters."""
     if not name or len(name.encode("utf-8")) > _MAX_NAME_BYTES or not name.isprintable():
         problem = f"must be 1 to {_MAX_NAME_BYTES} bytes without control characters"
         raise InvalidValue("role", problem)

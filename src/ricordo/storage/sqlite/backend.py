@@ -121,11 +121,8 @@ def is_open_here(path: Path) -> bool:
 
 
 def _refuse_two_drivers(plan: "ConnectionPlan") -> None:
-    """Ensure that a file is open with one driver only.
-
-    Raises:
-        DatabaseKeyMismatch: this process has it open with a key, and this is without, or reversed.
-    """
+    """Ensure that a file is open with one driver only. Raises DatabaseKeyMismatch: this process has
+    it open with a key, and this is without, or reversed."""
     for one in list(_open):
         differs = one.is_encrypted != (plan.key is not None)
         if differs and not one.is_closed and _same(one.path, plan.path):
@@ -363,20 +360,14 @@ class SqliteBackend:
             write_copy(driver_of(connection), path)
 
     def take_over(self, other: "SqliteBackend") -> None:
-        """Replace the contents by those of another file, in one transaction.
-
-        Raises:
-            StorageBusy: another program, or another part of this one, has the file open.
-        """
+        """Replace the contents by those of another file, in one transaction. Raises StorageBusy:
+        another program, or another part of this one, has the file open."""
         with self._only_connection() as driver, other._exclusive() as source:
             driver_of(source).backup(driver)
 
     def require_alone(self) -> None:
-        """Ensure that nobody else has the file open.
-
-        Raises:
-            StorageBusy: somebody has, even if they do nothing at the moment.
-        """
+        """Ensure that nobody else has the file open. Raises StorageBusy: somebody has, even if they
+        do nothing at the moment."""
         with self._only_connection():
             pass
 

@@ -39,11 +39,8 @@ _CHECKPOINT_PAGES: Final = 4_000  # 16 MB of log between checkpoints, each of wh
 
 
 def encrypting_driver() -> Any:
-    """SQLCipher's driver, compatible with the standard library's.
-
-    Raises:
-        StorageUnavailable: it is not installed.
-    """
+    """SQLCipher's driver, compatible with the standard library's. Raises StorageUnavailable: it is
+    not installed."""
     try:
         from sqlcipher3 import dbapi2
     except ImportError:
@@ -55,11 +52,7 @@ class DatabaseKey:
     """The passphrase of a file; never shown."""
 
     def __init__(self, passphrase: str) -> None:
-        """Keep a passphrase.
-
-        Raises:
-            InvalidValue: it is empty, or cannot be encoded as UTF-8.
-        """
+        """Keep a passphrase. Raises InvalidValue: it is empty, or cannot be encoded as UTF-8."""
         if not passphrase:
             raise InvalidValue("setting database_key", "must not be empty")
         try:
@@ -75,11 +68,8 @@ class DatabaseKey:
         return f"x'{_derived(self._passphrase, salt).hex()}{salt.hex()}'"
 
     def specification_for(self, path: Path) -> str:
-        """The key that opens a file, or that will encrypt an empty one.
-
-        Raises:
-            DatabaseKeyMismatch: the file is not encrypted.
-        """
+        """The key that opens a file, or that will encrypt an empty one. Raises DatabaseKeyMismatch:
+        the file is not encrypted."""
         salt = salt_of(path)
         if salt == PLAIN_START:
             raise DatabaseKeyMismatch(
@@ -144,21 +134,15 @@ class ConnectionPlan:
     use: Use = Use.STORE
 
     def driver(self) -> Any:
-        """The driver module for this file.
-
-        Raises:
-            StorageUnavailable: there is a key, but what encrypts is not installed.
-        """
+        """The driver module for this file. Raises StorageUnavailable: there is a key, but what
+        encrypts is not installed."""
         return sqlite3 if self.key is None else encrypting_driver()
 
 
 def connect(plan: ConnectionPlan) -> Any:
-    """A connection in autocommit mode, for one thread at a time.
-
-    Raises:
-        DatabaseKeyMismatch: the file is encrypted with another key, or is and should not be.
-        StorageUnavailable: the folder or file cannot be made.
-    """
+    """A connection in autocommit mode, for one thread at a time. Raises DatabaseKeyMismatch: the
+    file is encrypted with another key, or is and should not be; StorageUnavailable: the folder or
+    file cannot be made."""
     if plan.use is not Use.READ:
         make_private_file(plan.path)
     specification = None if plan.key is None else plan.key.specification_for(plan.path)
@@ -231,11 +215,8 @@ def _refuse_key(path: Path) -> NoReturn:
 
 
 def make_private_file(path: Path) -> None:
-    """Create the file readable for its owner only.
-
-    Raises:
-        StorageUnavailable: the folder or file cannot be made.
-    """
+    """Create the file readable for its owner only. Raises StorageUnavailable: the folder or file
+    cannot be made."""
     try:
         path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         # Only for a new file: closing a descriptor of one in use would drop SQLite's locks on it,
@@ -323,11 +304,8 @@ class Turns:
 
     @contextlib.contextmanager
     def alone(self, *, however_long: bool = False) -> Iterator[None]:
-        """A turn without an open transaction.
-
-        Raises:
-            StorageBusy: others have been writing for too long.
-        """
+        """A turn without an open transaction. Raises StorageBusy: others have been writing for too
+        long."""
         self.take(however_long=however_long)
         try:
             yield
@@ -356,11 +334,8 @@ class Turns:
         self._wait_for(commit)
 
     def take(self, *, however_long: bool = False) -> None:
-        """Wait for a turn, and commit what others have left open.
-
-        Raises:
-            StorageBusy: others have been writing for too long.
-        """
+        """Wait for a turn, and commit what others have left open. Raises StorageBusy: others have
+        been writing for too long."""
         self._take(shares=False, patience=None if however_long else self._patience_seconds)
         try:
             self._commit()

@@ -128,11 +128,8 @@ def _write_draft(source: Any, path: Path, draft: Path, new: DatabaseKey | None) 
 
 
 def _compare(source: Any, path: Path) -> None:
-    """Compare every row of the new file with the old one.
-
-    Raises:
-        StorageCorrupt: one is not the same, or the new file is not sound.
-    """
+    """Compare every row of the new file with the old one. Raises StorageCorrupt: one is not the
+    same, or the new file is not sound."""
     named = "SELECT type, name, tbl_name, sql FROM {}.sqlite_schema ORDER BY type, name"
     before, after = (source.execute(named.format(one)).fetchall() for one in ("main", "target"))
     problems = source.execute("PRAGMA target.integrity_check(1)").fetchone() != ("ok",)
