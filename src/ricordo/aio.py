@@ -40,11 +40,7 @@ class _Pool:
         return inherited
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread.
-
-        Raises:
-            StorageClosed: the pool was closed.
-        """
+        """Do the work in a thread. Raises StorageClosed: the pool was closed."""
         if self._closed:
             raise StorageClosed("this AsyncMemory was closed")
         # The thread knows what the caller knows, such as the request that it is for.
@@ -79,11 +75,8 @@ def _offloaded(
 
 
 async def in_pool(face: _Face, work: Callable[[Any], T]) -> T:
-    """Do some work with the synchronous object behind a face, in the pool of that face.
-
-    Raises:
-        StorageClosed: the pool was closed.
-    """
+    """Do some work with the synchronous object behind a face, in the pool of that face. Raises
+    StorageClosed: the pool was closed."""
     return await face._pool.run(functools.partial(work, face._inner))
 
 

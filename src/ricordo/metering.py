@@ -59,12 +59,9 @@ class MeteredModel:
         self._model.close()
 
     def ask(self, user_id: str, messages: Sequence[Message], answer: type[Answer]) -> Answer:
-        """A structured answer. No transaction may be open.
-
-        Raises:
-            BudgetExhausted: the day's tokens do not suffice for the call, or for trying it again.
-            LanguageModelError: the model could not answer.
-        """
+        """A structured answer. No transaction may be open. Raises BudgetExhausted: the day's tokens
+        do not suffice for the call, or for trying it again; LanguageModelError: the model could not
+        answer."""
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.ask(
                 _without_secrets(messages),
@@ -74,12 +71,9 @@ class MeteredModel:
             )
 
     def reply(self, user_id: str, messages: Sequence[Message]) -> str:
-        """An answer in plain text. No transaction may be open.
-
-        Raises:
-            BudgetExhausted: the day's tokens do not suffice for the call, or for trying it again.
-            LanguageModelError: the model could not answer.
-        """
+        """An answer in plain text. No transaction may be open. Raises BudgetExhausted: the day's
+        tokens do not suffice for the call, or for trying it again; LanguageModelError: the model
+        could not answer."""
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.reply(
                 _without_secrets(messages),
@@ -91,11 +85,8 @@ class MeteredModel:
     def reserve(
         self, user_id: str, tokens: int, instead_of: Reservation | None = None
     ) -> Reservation:
-        """Reserve tokens, in place of those for a request never sent.
-
-        Raises:
-            BudgetExhausted: the day's tokens do not suffice.
-        """
+        """Reserve tokens, in place of those for a request never sent. Raises BudgetExhausted: the
+        day's tokens do not suffice."""
         with self.database.write(user_id) as writing:
             released = _still_counted(writing, instead_of)
             spent = tally_of(writing.connection, user_id, writing.now, TOKENS) - released

@@ -115,12 +115,9 @@ _ENCRYPTED_SERVER: Final = "have the server's disk encrypted, and connect with s
 def open_database(
     settings: Settings, clock: Clock = system_clock
 ) -> tuple[Database, Callable[[], None]]:
-    """The database that the settings name, as it is, and what to do after closing it.
-
-    Raises:
-        InvalidValue: an address of an unknown kind.
-        StorageUnavailable: PostgreSQL is asked for, but its driver is not installed.
-    """
+    """The database that the settings name, as it is, and what to do after closing it. Raises
+    InvalidValue: an address of an unknown kind; StorageUnavailable: PostgreSQL is asked for, but
+    its driver is not installed."""
     backend, clean_up = _backend(settings)
     return _database(backend, settings, clock), clean_up
 
@@ -135,11 +132,8 @@ def file_opener(settings: Settings, clock: Clock = system_clock) -> "FileOpener"
 
 
 def database_key(settings: Settings) -> DatabaseKey | None:
-    """What the file is encrypted with, by the settings.
-
-    Raises:
-        InvalidValue: it is given twice, is no key, or its file cannot be read.
-    """
+    """What the file is encrypted with, by the settings. Raises InvalidValue: it is given twice, is
+    no key, or its file cannot be read."""
     given, file = settings.database_key, settings.database_key_file
     if given is not None and file is not None:
         raise InvalidValue("setting database_key_file", "give it or database_key, not both")
@@ -149,11 +143,7 @@ def database_key(settings: Settings) -> DatabaseKey | None:
 
 
 def database_file(settings: Settings) -> Path:
-    """The file that the store is in.
-
-    Raises:
-        InvalidValue: it is on a server, or is a temporary one.
-    """
+    """The file that the store is in. Raises InvalidValue: it is on a server, or is a temporary one."""
     url = settings.url
     if url is not None and url.startswith(_POSTGRES_SCHEMES):
         raise InvalidValue("db", f"is on a server, not in a file: {_ENCRYPTED_SERVER}")
@@ -241,12 +231,8 @@ def _nothing() -> None:
 
 
 def formation_policy(settings: Settings) -> FormationPolicy:
-    """How memories are formed.
-
-    Raises:
-        UnknownField: a sensitive field that there is not.
-        InvalidValue: two settings that contradict each other.
-    """
+    """How memories are formed. Raises UnknownField: a sensitive field that there is not;
+    InvalidValue: two settings that contradict each other."""
     from ricordo.formation.sensitive import SENSITIVE_FIELDS
 
     named = frozenset(name.strip() for name in settings.sensitive_fields.split(",") if name.strip())
@@ -282,11 +268,7 @@ def upkeep_policy(settings: Settings) -> UpkeepPolicy:
 
 
 def prompt_policy(settings: Settings, token_counter: TokenCounter) -> "PromptPolicy":
-    """How prompts are built.
-
-    Raises:
-        InvalidValue: a time zone that the system does not know.
-    """
+    """How prompts are built. Raises InvalidValue: a time zone that the system does not know."""
     from ricordo.prompt.service import PromptPolicy
 
     return PromptPolicy(
@@ -299,11 +281,8 @@ def prompt_policy(settings: Settings, token_counter: TokenCounter) -> "PromptPol
 
 
 def conversation_policy(settings: Settings) -> "ConversationPolicy":
-    """How much of a conversation is shown.
-
-    Raises:
-        InvalidValue: two settings that contradict each other, or an unknown time zone.
-    """
+    """How much of a conversation is shown. Raises InvalidValue: two settings that contradict each
+    other, or an unknown time zone."""
     if settings.window_kept_turns >= settings.window_turns:
         raise InvalidValue("setting window_kept_turns", "must be less than window_turns")
     from ricordo.conversation.summaries import ConversationPolicy
@@ -367,11 +346,8 @@ def language_model(database: Database, settings: Settings) -> "MeteredModel | No
 
 
 def embedders(database: Database, settings: Settings, given: Embedder | None) -> Embedders:
-    """What makes everybody's vectors: what is given, or else what is set.
-
-    Raises:
-        InvalidValue: the settings do not fit together.
-    """
+    """What makes everybody's vectors: what is given, or else what is set. Raises InvalidValue: the
+    settings do not fit together."""
     registry = EmbedderRegistry(
         threads=settings.embedding_threads,
         max_width=settings.vector_width,

@@ -22,11 +22,8 @@ def url_of(host: str, port: int) -> str:
 
 
 def networks(name: str, listed: str) -> list[str]:
-    """Parse a setting with comma-separated addresses and networks.
-
-    Raises:
-        InvalidValue: an entry is neither.
-    """
+    """Parse a setting with comma-separated addresses and networks. Raises InvalidValue: an entry is
+    neither."""
     found = [part.strip() for part in listed.split(",") if part.strip()]
     for part in found:
         try:

@@ -123,11 +123,8 @@ class Gate:
         return Caller(None, user, agent, self._allowed(agent, None), frozenset(Permission))
 
     def bound(self, key: ApiKey, user: str | None, agent: str | None = None) -> Caller:
-        """The caller of a valid key, narrowed to the user and agent that the request names.
-
-        Raises:
-            PermissionMissing: it names a user or an agent that its key does not act for.
-        """
+        """The caller of a valid key, narrowed to the user and agent that the request names. Raises
+        PermissionMissing: it names a user or an agent that its key does not act for."""
         if key.kind is not KeyKind.SERVICE:
             if user not in (None, key.user_id):
                 raise PermissionMissing("this key acts for one user, and not for the one named")
@@ -141,12 +138,8 @@ class Gate:
 
     def of_token(self, headers: Headers, user: str, key: ApiKey | None) -> Caller:
         """The caller of a program's token: its user, with the limits of the key behind it, and
-        nothing that reaches beyond the user.
-
-        Raises:
-            PermissionMissing: the request names another user or agent.
-            InvalidValue: a name is not allowed.
-        """
+        nothing that reaches beyond the user. Raises PermissionMissing: the request names another
+        user or agent; InvalidValue: a name is not allowed."""
         named, agent = _names(headers)
         if named not in (None, user):
             raise PermissionMissing("this token is of one user, and not of the one named")
@@ -166,11 +159,7 @@ class Gate:
 
 
 def user_named(headers: Headers) -> str | None:
-    """The user that the headers name, if any.
-
-    Raises:
-        InvalidValue: the name is not allowed.
-    """
+    """The user that the headers name, if any. Raises InvalidValue: the name is not allowed."""
     for header in USER_HEADERS:
         named = _named(headers, header)
         if named is not None:
@@ -179,21 +168,13 @@ def user_named(headers: Headers) -> str | None:
 
 
 def group_named(headers: Headers) -> str | None:
-    """The group that a header names, if any.
-
-    Raises:
-        InvalidValue: no group can have that name.
-    """
+    """The group that a header names, if any. Raises InvalidValue: no group can have that name."""
     named = _named(headers, GROUP_HEADER)
     return None if named is None else group_name(GROUP_HEADER, named)
 
 
 def project_named(headers: Headers) -> str | None:
-    """The project that a header names, if any.
-
-    Raises:
-        InvalidValue: no project can have that name.
-    """
+    """The project that a header names, if any. Raises InvalidValue: no project can have that name."""
     return checks.optional_reference(PROJECT_HEADER, _named(headers, PROJECT_HEADER))
 
 
@@ -210,11 +191,8 @@ def _names(headers: Headers) -> tuple[str | None, str | None]:
 
 
 def _named(headers: Headers, header: str) -> str | None:
-    """A name in a header; bytes outside ASCII are UTF-8.
-
-    Raises:
-        InvalidValue: there are several values: one may come from whoever the caller forwards for.
-    """
+    """A name in a header; bytes outside ASCII are UTF-8. Raises InvalidValue: there are several
+    values: one may come from whoever the caller forwards for."""
     several = {given.strip() for given in headers.getlist(header)}
     if len(several) > 1:
         raise InvalidValue(header, "is given more than once, and not the same")
@@ -234,11 +212,8 @@ Calling = Annotated[Caller, Depends(_caller)]
 
 
 def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
-    """The memory that a request is about, with the caller's rights.
-
-    Raises:
-        NotAuthenticated: the request names no user.
-    """
+    """The memory that a request is about, with the caller's rights. Raises NotAuthenticated: the
+    request names no user."""
     if caller.user is None:
         raise NotAuthenticated(
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
@@ -258,11 +233,8 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
 
 
 def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:
-    """Check that the caller has every permission that it gives to a key.
-
-    Raises:
-        PermissionMissing: names those that the caller lacks.
-    """
+    """Check that the caller has every permission that it gives to a key. Raises PermissionMissing:
+    names those that the caller lacks."""
     # A caller who manages keys can create one for any user, and offer and accept with it.
     always = {Permission.SHARE}
     lacking = sorted(set(permissions) & (set(Permission) - caller.permissions - always))

@@ -116,11 +116,8 @@ def tag_of(state: Checkpoint | CheckpointInfo) -> str:
 def _expected_version(
     user: UserMemory, thread: str, if_match: str | None, if_none_match: str | None
 ) -> int | None:
-    """The version that the conditions allow to be replaced; None without conditions.
-
-    Raises:
-        PreconditionFailed: the conditions do not allow the current state.
-    """
+    """The version that the conditions allow to be replaced; None without conditions. Raises
+    PreconditionFailed: the conditions do not allow the current state."""
     if if_match is None and if_none_match is None:
         return None
     present = next(iter(user.narrow(thread=thread).checkpoints(limit=1)), None)

@@ -35,11 +35,8 @@ class ClientDocuments:
         self._kept: OrderedDict[str, tuple[datetime, Client]] = OrderedDict()
 
     def client(self, client_id: str) -> Client:
-        """The program of an address.
-
-        Raises:
-            OAuthRefusal: there is no document, or it does not say what it must.
-        """
+        """The program of an address. Raises OAuthRefusal: there is no document, or it does not say
+        what it must."""
         now = self._clock()
         with self._lock:
             read_at, kept = self._kept.get(client_id, (now, None))

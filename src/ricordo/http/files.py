@@ -37,11 +37,8 @@ class TransferSlots:
         self._lock = threading.Lock()
 
     def take(self, user_id: str) -> None:
-        """Start a transfer.
-
-        Raises:
-            TooManyTransfers: the user has one under way, or no slot is free.
-        """
+        """Start a transfer. Raises TooManyTransfers: the user has one under way, or no slot is
+        free."""
         with self._lock:
             if user_id in self._users:
                 raise TooManyTransfers(
@@ -82,11 +79,8 @@ class LinesResponse(StreamingResponse):
         slots: TransferSlots,
         stall_seconds: float = EXPORT_STALL_SECONDS,
     ) -> None:
-        """Read the first line at once, so that an error can still become a response.
-
-        Raises:
-            TooManyTransfers: this user has one under way, or no slot is free.
-        """
+        """Read the first line at once, so that an error can still become a response. Raises
+        TooManyTransfers: this user has one under way, or no slot is free."""
         # Typed as an iterator; it is a generator, which can be closed.
         self._lines = cast("Generator[str, None, None]", lines)
         self._user_id = user_id

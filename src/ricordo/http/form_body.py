@@ -18,10 +18,8 @@ async def urlencoded_fields(
     """The fields in order.
 
     Only urlencoded forms: multipart ones could fill the disk, and none of our pages sends them.
-    Starlette's parser is slow on large bodies and would block the event loop.
-
-    Raises:
-        InvalidInput: it is no such form, or too large.
+    Starlette's parser is slow on large bodies and would block the event loop. Raises InvalidInput:
+    it is no such form, or too large.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
         raise InvalidInput(f"send the form as {_TYPE}")
@@ -33,12 +31,8 @@ async def urlencoded_fields(
 
 
 async def limited_body(request: Request, max_bytes: int, what: str) -> bytes:
-    """The body of a request.
-
-    Raises:
-        RequestTooLarge: it is larger than allowed.
-        InvalidInput: it ended too early.
-    """
+    """The body of a request. Raises RequestTooLarge: it is larger than allowed; InvalidInput: it
+    ended too early."""
     body = bytearray()
     try:
         async for part in request.stream():

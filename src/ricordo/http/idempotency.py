@@ -91,12 +91,8 @@ async def _once(
 
 
 def _check_member(database: Database, caller: Caller) -> None:
-    """Repeat an answer about a group to its members only.
-
-    Raises:
-        NotAuthenticated: the request names no user.
-        GroupNotFound: they are no member.
-    """
+    """Repeat an answer about a group to its members only. Raises NotAuthenticated: the request
+    names no user; GroupNotFound: they are no member."""
     if caller.user is None:
         raise NotAuthenticated("the request names no user, whose group it could be")
     space = space_of(str(caller.group))
@@ -129,12 +125,8 @@ async def _fingerprint(request: Request) -> str:
 
 
 def _replay(before: KeptAnswer, request_hash: str) -> Response:
-    """The stored response, for a repeated request.
-
-    Raises:
-        InvalidValue: the key was used for another request.
-        Conflict: the first request is still under way.
-    """
+    """The stored response, for a repeated request. Raises InvalidValue: the key was used for
+    another request; Conflict: the first request is still under way."""
     if before.request_hash != request_hash:
         raise InvalidValue(HEADER, "was used for another request; choose a new one for this")
     if before.status is None:

@@ -51,11 +51,8 @@ class Issuer:
         jwks_url: str | None,
         clock: Clock,
     ) -> None:
-        """``name`` is compared as it is given: with a slash at the end or without.
-
-        Raises:
-            InvalidValue: it is no address, or PyJWT is not installed.
-        """
+        """``name`` is compared as it is given: with a slash at the end or without. Raises
+        InvalidValue: it is no address, or PyJWT is not installed."""
         self.name = _checked("setting oauth_issuer", name)
         self._audience = audience
         self._user_claim = user_claim
@@ -69,11 +66,8 @@ class Issuer:
             raise InvalidValue("setting oauth_issuer", missing)
 
     def verify(self, token: str) -> tuple[str, Collection[AccessScope]]:
-        """The user of a token, and what it is good for.
-
-        Raises:
-            NotAuthenticated: it is not of this server, not for this service, or not good now.
-            IssuerUnavailable: its keys cannot be read.
+        """The user of a token, and what it is good for. Raises NotAuthenticated: it is not of this
+        server, not for this service, or not good now; IssuerUnavailable: its keys cannot be read.
         """
         import jwt
 
@@ -190,11 +184,8 @@ def _read(address: str) -> dict[str, Any]:
 
 
 def _checked(name: str, address: str) -> str:
-    """An address that keys may be read from: https, or in this very network.
-
-    Raises:
-        InvalidValue: it is another.
-    """
+    """An address that keys may be read from: https, or in this very network. Raises InvalidValue:
+    it is another."""
     try:
         parts = split_url(address)
     except InvalidValue as problem:

@@ -117,11 +117,8 @@ class Authorisation:
         return not secret.startswith(PREFIX)
 
     def client(self, client_id: str) -> Client:
-        """A program that registered, or that is described at its address.
-
-        Raises:
-            OAuthRefusal: there is none.
-        """
+        """A program that registered, or that is described at its address. Raises OAuthRefusal:
+        there is none."""
         if is_document_address(client_id):
             return self.documents.client(client_id)
         found = self.grants.client(client_id)
@@ -130,11 +127,8 @@ class Authorisation:
         return found
 
     def asking_client(self, client_id: str | None, redirect_uri: str | None) -> tuple[Client, str]:
-        """The program that asks, and where it may be answered.
-
-        Raises:
-            OAuthRefusal: it is not known, or may not be answered there.
-        """
+        """The program that asks, and where it may be answered. Raises OAuthRefusal: it is not
+        known, or may not be answered there."""
         if client_id is None:
             raise OAuthRefusal("invalid_request", "client_id is missing")
         client = self.client(client_id)
@@ -145,21 +139,15 @@ class Authorisation:
         return client, redirect_uri
 
     def check_resource(self, resources: Collection[str]) -> None:
-        """Refuse tokens for anything but ``/mcp`` (RFC 8707).
-
-        Raises:
-            OAuthRefusal: another resource is named.
-        """
+        """Refuse tokens for anything but ``/mcp`` (RFC 8707). Raises OAuthRefusal: another resource
+        is named."""
         if any(resource.rstrip("/") != self.resource for resource in resources):
             raise OAuthRefusal("invalid_target", f"tokens are given for {self.resource} alone")
 
 
 def authorisation_of(memory: Memory) -> Authorisation | None:
-    """What the settings say; None where only keys let in.
-
-    Raises:
-        InvalidValue: they contradict each other.
-    """
+    """What the settings say; None where only keys let in. Raises InvalidValue: they contradict each
+    other."""
     settings = memory.settings
     if settings.public_url is None:
         if settings.oauth_issuer is not None:

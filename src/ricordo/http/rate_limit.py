@@ -33,11 +33,8 @@ class RateLimiter:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def count(self, caller: str) -> None:
-        """Count one request.
-
-        Raises:
-            TooManyRequests: the limit is reached; this request does not count.
-        """
+        """Count one request. Raises TooManyRequests: the limit is reached; this request does not
+        count."""
         if not self._per_minute:
             return
         with self._lock:

@@ -100,11 +100,7 @@ def tag_of(item: Item) -> str:
 
 def expected_by(if_match: str | None) -> datetime | None:
     """When the memory that ``If-Match`` names was last changed; None where any state will do.
-
-    Raises:
-        PreconditionFailed: no state of a memory has this tag.
-        InvalidValue: it names several.
-    """
+    Raises PreconditionFailed: no state of a memory has this tag; InvalidValue: it names several."""
     if if_match is None or if_match.strip() == ANY:
         return None
     if "," in if_match:

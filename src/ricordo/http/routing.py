@@ -48,11 +48,8 @@ ThreadName = Annotated[str, Path(description="The conversation.", examples=["mon
 async def check_parameters(request: Request, _caller: Calling) -> None:
     """Check that the query string has only known parameters, repeated only where allowed.
 
-    It depends on the caller, so authentication errors come first.
-
-    Raises:
-        UnknownField: a parameter does not exist.
-        InvalidValue: a single-valued parameter is given several times.
+    It depends on the caller, so authentication errors come first. Raises UnknownField: a parameter
+    does not exist; InvalidValue: a single-valued parameter is given several times.
     """
     if not request.url.query:
         return

@@ -31,12 +31,9 @@ _PORT_ERRORS: Final = (errno.EADDRINUSE, errno.EACCES)
 
 
 def check_may_serve(memory: Memory) -> None:
-    """Check that the store can be served safely at the configured address.
-
-    Raises:
-        InvalidValue: others could get in without a key.
-        RoleNotConfined: the database role could bypass row-level security.
-    """
+    """Check that the store can be served safely at the configured address. Raises InvalidValue:
+    others could get in without a key; RoleNotConfined: the database role could bypass row-level
+    security."""
     settings = memory.settings
     if not is_loopback(settings.host):
         if not keys_are_required(settings):
@@ -120,11 +117,8 @@ def address_of(settings: Settings, listener: socket.socket) -> str:
 
 
 def listener_for(settings: Settings, waiting: int) -> socket.socket:
-    """A socket that listens at the configured address.
-
-    Raises:
-        InvalidValue: the address is taken or not one of this machine.
-    """
+    """A socket that listens at the configured address. Raises InvalidValue: the address is taken or
+    not one of this machine."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family)
     if SHARES_PORTS:

@@ -26,11 +26,8 @@ _log = logging.getLogger("ricordo.workers")
 
 
 def check_may_share(settings: Settings) -> None:
-    """Check that so many processes can share an address and a store.
-
-    Raises:
-        InvalidValue: this system, or the store, allows only one.
-    """
+    """Check that so many processes can share an address and a store. Raises InvalidValue: this
+    system, or the store, allows only one."""
     if settings.workers == 1:
         return
     if not hasattr(os, "fork"):

@@ -49,11 +49,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._files = MemoryFiles(one_user(user))
 
     def call(self, input: object) -> str:
-        """Run a command of the model.
-
-        Raises:
-            ToolError: it failed; the SDK tells the model why.
-        """
+        """Run a command of the model. Raises ToolError: it failed; the SDK tells the model why."""
         return _text_or_error(self._files.run(input))
 
     def _run(self, command: Command) -> str:
@@ -80,11 +76,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._user = any_user(user)
 
     async def call(self, input: object) -> str:
-        """Run a command of the model.
-
-        Raises:
-            ToolError: it failed; the SDK tells the model why.
-        """
+        """Run a command of the model. Raises ToolError: it failed; the SDK tells the model why."""
         return _text_or_error(await self._in_thread(lambda files: files.run(input)))
 
     async def _run(self, command: Command) -> str:

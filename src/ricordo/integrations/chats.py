@@ -49,11 +49,8 @@ class Chats:
 
 
 def observe(user: UserMemory, thread: str, turns: Sequence[NewTurn]) -> int:
-    """Record any number of turns; how many were new.
-
-    Raises:
-        RicordoError: they could not be recorded.
-    """
+    """Record any number of turns; how many were new. Raises RicordoError: they could not be
+    recorded."""
     size = limits.MAX_OBSERVED_TURNS
     parts = (turns[start : start + size] for start in range(0, len(turns), size))
     return sum(user.observe(part, thread=thread).recorded for part in parts)
@@ -62,10 +59,8 @@ def observe(user: UserMemory, thread: str, turns: Sequence[NewTurn]) -> int:
 def observe_new(user: UserMemory, thread: str, turns: Sequence[NewTurn], depth: int) -> int:
     """Record what of a piece of a conversation is not among its latest turns; how many were new.
 
-    Frameworks give the same messages again and again, without ids.
-
-    Raises:
-        RicordoError: they could not be recorded.
+    Frameworks give the same messages again and again, without ids. Raises RicordoError: they could
+    not be recorded.
     """
     # Not user.turns(), which an agent confined to categories may not read; it sees nothing of this.
     user_id = user.scope.user_id

@@ -87,11 +87,7 @@ class RicordoMemory(UnifiedMemory):
         root_scope: str | None = None,
     ) -> MemoryRecord:
         """Store a memory, or propose it to the user where it needs their consent; the record then
-        says so.
-
-        Raises:
-            InvalidValue: it holds a secret, or has what memories here do not have.
-        """
+        says so. Raises InvalidValue: it holds a secret, or has what memories here do not have."""
         _refuse(metadata=metadata, source=source, private=private)
         kept = self._user.add(
             content,
@@ -117,11 +113,7 @@ class RicordoMemory(UnifiedMemory):
         return []
 
     def update(self, record_id: str, *_: Any, **__: Any) -> NoReturn:
-        """Refused: agents correct a memory by saving what is right.
-
-        Raises:
-            InvalidValue: always.
-        """
+        """Refused: agents correct a memory by saving what is right. Raises InvalidValue: always."""
         raise InvalidValue("record_id", f"{record_id!r} is not changed: remember what is right")
 
 
@@ -172,11 +164,8 @@ class _Records:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget memories by their ids; a person can bring them back.
-
-        Raises:
-            InvalidValue: it is to be by anything else.
-        """
+        """Forget memories by their ids; a person can bring them back. Raises InvalidValue: it is to
+        be by anything else."""
         others = (scope_prefix, categories, older_than, metadata_filter)
         if not record_ids or any(one is not None for one in others):
             raise InvalidValue("record_ids", "say by their ids what to forget, and by nothing else")
@@ -184,11 +173,7 @@ class _Records:
         return sum(len(self._user.forget(one)) for one in ids)
 
     def reset(self, scope_prefix: str | None = None) -> NoReturn:
-        """Refused: what belongs to a user is not a crew's to delete.
-
-        Raises:
-            InvalidValue: always.
-        """
+        """Refused: what belongs to a user is not a crew's to delete. Raises InvalidValue: always."""
         raise InvalidValue("memory", f"is the user's, and not reset ({scope_prefix or 'all'})")
 
     def _items(self, scope: str | None) -> Iterable[Item]:

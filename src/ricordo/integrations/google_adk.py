@@ -70,11 +70,8 @@ class RicordoMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Record some events of a session.
-
-        Raises:
-            UnknownField: there is ``custom_metadata``; a turn has none.
-        """
+        """Record some events of a session. Raises UnknownField: there is ``custom_metadata``; a
+        turn has none."""
         checks.known_fields("field of custom_metadata", custom_metadata or {}, ())
         await self._record(app_name, user_id, session_id, events)
 
@@ -117,11 +114,8 @@ class RicordoMemoryService(BaseMemoryService):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget a memory, or redact a turn, by the id that ``search_memory`` gave.
-
-        Raises:
-            InvalidValue: there is no id, or it is none of these.
-            NotFound: nothing of this user has it.
+        """Forget a memory, or redact a turn, by the id that ``search_memory`` gave. Raises
+        InvalidValue: there is no id, or it is none of these; NotFound: nothing of this user has it.
         """
         user = self._user(app_name, user_id)
         if memory_id is not None and memory_id.startswith(_TURN):

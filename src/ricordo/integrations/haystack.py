@@ -35,11 +35,7 @@ class _OfStore:
         self._chats = Chats()
 
     def to_dict(self) -> dict[str, Any]:
-        """Refused: an open store cannot be part of a file.
-
-        Raises:
-            InvalidValue: always.
-        """
+        """Refused: an open store cannot be part of a file. Raises InvalidValue: always."""
         raise InvalidValue(
             type(self).__name__,
             "an open store cannot be written into a file: add this component in Python",

@@ -63,11 +63,7 @@ class MemoryTool(BaseTool):
 
 def memory_tools(who: UserMemory | UserOfConfig, *sets: str) -> list[BaseTool]:
     """The tools of these sets, or of ``standard``, for a user or for the user in each call's
-    config.
-
-    Raises:
-        InvalidValue: There is no such set, or this is no user's memory.
-    """
+    config. Raises InvalidValue: There is no such set, or this is no user's memory."""
     user_of = chooser(who, "who")
     return [MemoryTool(tool, user_of, sets) for tool in chosen(*sets)]
 

@@ -95,11 +95,8 @@ _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
 
 def check_operators(wanted: object) -> None:
-    """Refuse unknown operators in a filter, at any depth.
-
-    Raises:
-        InvalidValue: names the operator and those that exist.
-    """
+    """Refuse unknown operators in a filter, at any depth. Raises InvalidValue: names the operator
+    and those that exist."""
     if isinstance(wanted, Mapping):
         for name, inner in wanted.items():
             if str(name).startswith("$") and name not in _COMPARISONS:
@@ -435,20 +432,15 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self._states().delete_runs({str(run_id) for run_id in run_ids})
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy everything of a thread to a new one.
-
-        Raises:
-            Conflict: the target has checkpoints of its own.
-        """
+        """Copy everything of a thread to a new one. Raises Conflict: the target has checkpoints of
+        its own."""
         self._states().copy_thread(str(source_thread_id), str(target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep only the latest checkpoint of each namespace, or none (``delete``).
 
-        Earlier ones that the latest one's delta channels need are kept.
-
-        Raises:
-            InvalidValue: no such strategy.
+        Earlier ones that the latest one's delta channels need are kept. Raises InvalidValue: no
+        such strategy.
         """
         if strategy not in _STRATEGIES:
             raise InvalidValue("strategy", f"{strategy!r} is not one of: {', '.join(_STRATEGIES)}")
@@ -693,11 +685,7 @@ def _entries_of(user: UserMemory) -> StoreEntries:
 
 
 def entry_name(namespace: tuple[str, ...], key: str) -> EntryName:
-    """The name of an entry.
-
-    Raises:
-        InvalidValue: too many labels, or too long.
-    """
+    """The name of an entry. Raises InvalidValue: too many labels, or too long."""
     if not 1 <= len(namespace) <= limits.MAX_NAMESPACE_LABELS:
         most = limits.MAX_NAMESPACE_LABELS
         raise InvalidValue("namespace", f"{len(namespace)} labels; allowed: 1 to {most}")

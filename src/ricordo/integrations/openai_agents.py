@@ -197,11 +197,7 @@ class SessionItems:
         return [_unpacked(item) for item in newest[:limit][::-1]]
 
     def add(self, items: Sequence[Item]) -> None:
-        """Append items, all or none.
-
-        Raises:
-            InvalidValue: an item is not JSON, or too large.
-        """
+        """Append items, all or none. Raises InvalidValue: an item is not JSON, or too large."""
         most = limits.MAX_CHECKPOINT_BYTES - _FRAME_BYTES
         encoded = [json_text(f"items[{n}]", _packed(item), most) for n, item in enumerate(items)]
         if encoded:
@@ -272,10 +268,7 @@ def _packed(item: Item) -> Item:
     """An item as a state can hold it.
 
     A database cannot hold lone surrogates, which models sometimes send. Such an item is kept as its
-    JSON text in ASCII.
-
-    Raises:
-        InvalidValue: it is not an object.
+    JSON text in ASCII. Raises InvalidValue: it is not an object.
     """
     if not isinstance(item, dict):
         raise InvalidValue("items", f"expected objects, got {type(item).__name__}")
@@ -293,11 +286,8 @@ def _unpacked(stored: Item) -> Item:
 
 
 def checked_session_id(value: object) -> str:
-    """The name of a session: the rules of thread names, and room for a suffix.
-
-    Raises:
-        InvalidValue: the name is not allowed.
-    """
+    """The name of a session: the rules of thread names, and room for a suffix. Raises InvalidValue:
+    the name is not allowed."""
     name = checks.reference("session_id", value)
     if len(name) > MAX_SESSION_ID_CHARS:
         raise InvalidValue(
@@ -363,11 +353,8 @@ class MemorySession:
         return cast(list[TResponseInputItem], found)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items, all or none, and observe what they say.
-
-        Raises:
-            InvalidValue: an item is not JSON, or larger than 8 MiB; nothing was added.
-        """
+        """Append items, all or none, and observe what they say. Raises InvalidValue: an item is not
+        JSON, or larger than 8 MiB; nothing was added."""
         added = list(items)
         await self._in_thread(lambda user: self._add(user, added))
 

@@ -97,11 +97,7 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         ctx: RunContext[AgentDepsT],
         tool: ToolsetTool[AgentDepsT],  # noqa: ARG002 - the name says which
     ) -> dict[str, Any]:
-        """Run a tool call.
-
-        Raises:
-            ModelRetry: The model can fix it; the message says how.
-        """
+        """Run a tool call. Raises ModelRetry: The model can fix it; the message says how."""
         result = await asyncio.to_thread(lambda: self._tools_of(ctx).run(name, tool_args))
         # Another call does not help against missing permissions or a failing store.
         can_be_fixed = is_mistake(result.error) and not isinstance(result.error, AccessDenied)

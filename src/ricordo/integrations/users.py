@@ -30,22 +30,16 @@ def _wrong(field: str, wanted: str, opened: str, given: object) -> InvalidValue:
 
 
 def one_user(given: object, field: str = "user", *, or_function: bool = False) -> UserMemory:
-    """One user's memory, for an adapter that is called in threads.
-
-    Raises:
-        InvalidValue: it is anything else.
-    """
+    """One user's memory, for an adapter that is called in threads. Raises InvalidValue: it is
+    anything else."""
     if isinstance(given, UserMemory):
         return given
     raise _wrong(field, _one_user(or_function), _OPEN, given)
 
 
 def any_user(given: object, field: str = "user", *, or_function: bool = False) -> AnyUserMemory:
-    """One user's memory, for an adapter that is called by an event loop.
-
-    Raises:
-        InvalidValue: it is anything else.
-    """
+    """One user's memory, for an adapter that is called by an event loop. Raises InvalidValue: it is
+    anything else."""
     if isinstance(given, UserMemory | AsyncUserMemory):
         return given
     raise _wrong(field, _one_user(or_function), _OPEN_ANY, given)
@@ -57,44 +51,31 @@ def _one_user(or_function: bool) -> str:
 
 
 def one_user_or_store(given: object) -> UserMemory | Memory:
-    """One user's memory, or a store of all.
-
-    Raises:
-        InvalidValue: it is anything else.
-    """
+    """One user's memory, or a store of all. Raises InvalidValue: it is anything else."""
     if isinstance(given, UserMemory | Memory):
         return given
     raise _wrong("who", f"{_one_user(False)} or a whole store", _OPEN, given)
 
 
 def whole_store(given: object) -> Memory:
-    """A store of all users, for an adapter that is called in threads.
-
-    Raises:
-        InvalidValue: it is anything else.
-    """
+    """A store of all users, for an adapter that is called in threads. Raises InvalidValue: it is
+    anything else."""
     if isinstance(given, Memory):
         return given
     raise _wrong("memory", "a whole store", _OPEN, given)
 
 
 def any_store(given: object) -> AnyMemory:
-    """A store of all users, for an adapter that is called by an event loop.
-
-    Raises:
-        InvalidValue: it is anything else.
-    """
+    """A store of all users, for an adapter that is called by an event loop. Raises InvalidValue: it
+    is anything else."""
     if isinstance(given, Memory | AsyncMemory):
         return given
     raise _wrong("memory", "a whole store", _OPEN_ANY, given)
 
 
 def chooser(who: UserMemory | Callable[[C], UserMemory], field: str) -> Callable[[C], UserMemory]:
-    """A function that returns the user of a call, from one or from a fixed user.
-
-    Raises:
-        InvalidValue: it is neither; and when called, if what is returned is no user's memory.
-    """
+    """A function that returns the user of a call, from one or from a fixed user. Raises
+    InvalidValue: it is neither; and when called, if what is returned is no user's memory."""
     if callable(who):
         return lambda asked: one_user(who(asked), field)
     user = one_user(who, field, or_function=True)

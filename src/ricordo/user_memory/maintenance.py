@@ -67,12 +67,8 @@ FILE_ACTOR = "file"
 
 
 def followed_mirror(parts: Parts, user_id: str) -> "UserMirror":
-    """A user's mirror in the folder of the store.
-
-    Raises:
-        FilesUnavailable: there is no such folder.
-        InvalidValue: global memories have no files.
-    """
+    """A user's mirror in the folder of the store. Raises FilesUnavailable: there is no such folder;
+    InvalidValue: global memories have no files."""
     if parts.files is None:
         raise FilesUnavailable("this store has no folder for files: name one (setting files)")
     return mirror_of(parts, parts.files.of(user_id))
@@ -103,11 +99,8 @@ class _FileWrites(MemoryOperations, are_public=False):
     def replace_unchanged(
         self, old: "ShownMemory", content: str, theme: str, reason: str
     ) -> Added | None:
-        """Supersede a memory, if it still is as it was shown; None where it is not.
-
-        Raises:
-            Occupied: another memory of the theme has its key.
-        """
+        """Supersede a memory, if it still is as it was shown; None where it is not. Raises
+        Occupied: another memory of the theme has its key."""
         user_id = self.scope.user_id
         known, near = self.recall.prepare(user_id, [content])
         with self.database.write(user_id, touching=[old.id], known=known) as writing:

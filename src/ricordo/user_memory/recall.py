@@ -164,11 +164,8 @@ class RecallOperations(UserOperations):
         return give_feedback(self.database, self.recall, self.scope.user_id, found, of_use)
 
     def _still_there(self, ids: Sequence[int]) -> dict[int, Item | None]:
-        """The memories by id; None for what this user forgot since.
-
-        Raises:
-            MemoryNotFound: this user never had to do with such a memory.
-        """
+        """The memories by id; None for what this user forgot since. Raises MemoryNotFound: this
+        user never had to do with such a memory."""
         found: dict[int, Item | None] = {}
         with self.database.read(self.scope.user_id) as view:
             audience = self._audience(view)

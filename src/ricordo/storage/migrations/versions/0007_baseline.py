@@ -1,8 +1,4 @@
-"""The schema of release 0.1.0, as one step.
-
-Revision ID: 0007
-Revises:
-"""
+"""The schema of release 0.1.0, as one step."""
 
 from pathlib import Path
 
@@ -10,8 +6,6 @@ from alembic import op
 
 revision = "0007"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -2,9 +2,6 @@
 agent recorded a turn; and sessions of the web page that were signed out of.
 
 Links that are there stay: they are as good as accepted.
-
-Revision ID: 0008
-Revises: 0007
 """
 
 import sqlalchemy as sa
@@ -14,8 +11,6 @@ from ricordo.storage.sql import Json, Moment, Words
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

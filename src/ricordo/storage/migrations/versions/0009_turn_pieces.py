@@ -1,8 +1,5 @@
 """The pieces of long turns. Those that are there are cut when their terms are next brought up to
 date, which the next opening of the store plans.
-
-Revision ID: 0009
-Revises: 0008
 """
 
 import sqlalchemy as sa
@@ -12,8 +9,6 @@ from ricordo.storage.sql import Words
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

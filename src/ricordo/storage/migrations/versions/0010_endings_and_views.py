@@ -1,8 +1,5 @@
 """Since when what a turn says is no longer so, and the memories whose changes a conversation was
 notified of ahead of the others.
-
-Revision ID: 0010
-Revises: 0009
 """
 
 import sqlalchemy as sa
@@ -12,8 +9,6 @@ from ricordo.storage.sql import Json, Moment
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

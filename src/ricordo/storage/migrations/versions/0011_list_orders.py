@@ -1,8 +1,5 @@
 """Indexes for lists by importance, confidence, recalls and the last recall, and of what took the
 place of a memory.
-
-Revision ID: 0011
-Revises: 0010
 """
 
 import sqlalchemy as sa
@@ -10,8 +7,6 @@ from alembic import op
 
 revision = "0011"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 _UNUSUAL = {
     "importance": "importance <> 2",

@@ -1,8 +1,5 @@
 """The project of memories, conversations and proposals: the same text or key in two projects is
 two memories.
-
-Revision ID: 0012
-Revises: 0011
 """
 
 from collections.abc import Sequence
@@ -15,8 +12,6 @@ from ricordo.storage.sql import Words
 
 revision = "0012"
 down_revision = "0011"
-branch_labels = None
-depends_on = None
 
 _PROJECT = sa.text("coalesce(project_id, '')")
 _ACTIVE = "status = 'active'"

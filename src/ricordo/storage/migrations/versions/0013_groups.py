@@ -1,8 +1,4 @@
-"""Groups of users who share a space, and their members.
-
-Revision ID: 0013
-Revises: 0012
-"""
+"""Groups of users who share a space, and their members."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Moment, Words
 
 revision = "0013"
 down_revision = "0012"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

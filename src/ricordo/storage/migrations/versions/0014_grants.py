@@ -1,8 +1,4 @@
-"""What users allowed programs that signed in with OAuth, and their tokens.
-
-Revision ID: 0014
-Revises: 0013
-"""
+"""What users allowed programs that signed in with OAuth, and their tokens."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Json, Moment, Words
 
 revision = "0014"
 down_revision = "0013"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -1,8 +1,4 @@
-"""Which conversation a response that a model's endpoint keeps is part of.
-
-Revision ID: 0015
-Revises: 0014
-"""
+"""Which conversation a response that a model's endpoint keeps is part of."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Moment, Words
 
 revision = "0015"
 down_revision = "0014"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -1,8 +1,4 @@
-"""Webhooks, how far each has come, and what they sent last.
-
-Revision ID: 0016
-Revises: 0015
-"""
+"""Webhooks, how far each has come, and what they sent last."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Json, Moment, Words
 
 revision = "0016"
 down_revision = "0015"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -1,8 +1,4 @@
-"""What users and agents say of memories, and its event in history.
-
-Revision ID: 0017
-Revises: 0016
-"""
+"""What users and agents say of memories, and its event in history."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Json
 
 revision = "0017"
 down_revision = "0016"
-branch_labels = None
-depends_on = None
 
 _EVENTS = (
     "'ADD', 'UPDATE', 'ARCHIVE', 'DELETE', 'RESTORE', 'SUPERSEDE', 'MERGE', 'LINK', 'UNLINK',"

@@ -1,8 +1,4 @@
-"""Every id that a model's endpoint gave to a user, not of responses alone, and the agent.
-
-Revision ID: 0018
-Revises: 0017
-"""
+"""Every id that a model's endpoint gave to a user, not of responses alone, and the agent."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +7,6 @@ from ricordo.storage.sql import Moment, Words
 
 revision = "0018"
 down_revision = "0017"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
