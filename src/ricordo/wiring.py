@@ -143,7 +143,7 @@ def database_key(settings: Settings) -> DatabaseKey | None:
 
 
 def database_file(settings: Settings) -> Path:
-    """The file that the store is in. Raises InvalidValue: it is on a server, or is a temporary one."""
+    """The file that the store is in. Raises InvalidValue: it is on a server, or temporary."""
     url = settings.url
     if url is not None and url.startswith(_POSTGRES_SCHEMES):
         raise InvalidValue("db", f"is on a server, not in a file: {_ENCRYPTED_SERVER}")

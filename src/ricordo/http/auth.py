@@ -174,7 +174,7 @@ def group_named(headers: Headers) -> str | None:
 
 
 def project_named(headers: Headers) -> str | None:
-    """The project that a header names, if any. Raises InvalidValue: no project can have that name."""
+    """The project that a header names, if any. Raises InvalidValue: no project can be called so."""
     return checks.optional_reference(PROJECT_HEADER, _named(headers, PROJECT_HEADER))
 
 

@@ -196,7 +196,7 @@ async def _body(request: Request) -> Mapping[str, Any]:
 
 
 def read_json(request: Request, body: bytes) -> Any:
-    """The JSON of a body. Raises RequestValidationError: it is none, or the content type says so."""
+    """The JSON of a body. Raises RequestValidationError: it is none, or not called so."""
     if not says_json(request):
         raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "not JSON"}])
     try:

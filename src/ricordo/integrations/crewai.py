@@ -173,7 +173,7 @@ class _Records:
         return sum(len(self._user.forget(one)) for one in ids)
 
     def reset(self, scope_prefix: str | None = None) -> NoReturn:
-        """Refused: what belongs to a user is not a crew's to delete. Raises InvalidValue: always."""
+        """Refused: what is a user's is not a crew's to delete. Raises InvalidValue: always."""
         raise InvalidValue("memory", f"is the user's, and not reset ({scope_prefix or 'all'})")
 
     def _items(self, scope: str | None) -> Iterable[Item]:

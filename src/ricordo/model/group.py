@@ -1,7 +1,6 @@
 """Groups of users who share a space, and whose space it is."""
 
 import re
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -101,8 +100,3 @@ class Membership(Record):
     role: GroupRole
     members: int
     since: datetime
-
-
-def names_of(spaces: Iterable[str]) -> list[str]:
-    """The names of the groups among some owners, in order."""
-    return sorted(name for name in map(group_of, spaces) if name is not None)

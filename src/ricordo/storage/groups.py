@@ -56,11 +56,6 @@ def add_group(connection: sa.Connection, space: str, title: str | None, now: dat
     connection.execute(sa.insert(groups).values(user_id=space, title=title, created_at=now))
 
 
-def find_group(connection: sa.Connection, space: str) -> Group | None:
-    row = connection.execute(_groups().where(groups.c.user_id == space)).mappings().first()
-    return None if row is None else _group(row)
-
-
 def list_groups(connection: sa.Connection, after: str, limit: int) -> list[Group]:
     """Groups in the order of their names; ``after`` is a space, or empty."""
     wanted = _groups().where(groups.c.user_id > after).order_by(groups.c.user_id).limit(limit)
@@ -170,24 +165,6 @@ def drop_member(connection: sa.Connection, space: str, user_id: str) -> bool:
     """Remove a member; whether they were one."""
     gone = sa.delete(group_members).where(*_place(space, user_id))
     return connection.execute(gone).rowcount == 1
-
-
-def drop_members(connection: sa.Connection, space: str) -> int:
-    gone = sa.delete(group_members).where(group_members.c.space_id == space)
-    return connection.execute(gone).rowcount
-
-
-def spaces_without_manager(connection: sa.Connection, user_id: str) -> list[str]:
-    """The groups, with other members, that a user alone manages."""
-    others = group_members.alias("others")
-    same = others.c.space_id == group_members.c.space_id
-    manages = sa.and_(same, others.c.role == GroupRole.MANAGE.value, others.c.user_id != user_id)
-    wanted = sa.select(group_members.c.space_id).where(
-        group_members.c.user_id == user_id,
-        group_members.c.role == GroupRole.MANAGE.value,
-        ~sa.exists().where(manages),
-    )
-    return list(connection.execute(wanted.order_by(group_members.c.space_id)).scalars())
 
 
 def forget_name(connection: sa.Connection, user_id: str) -> int:

@@ -114,17 +114,13 @@ class _Hit(NamedTuple):
     terms: frozenset[str]
 
 
-def snippet(content: str, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> str:
-    """The content on one line; when too long, the part with most of the terms.
-
-    ``terms`` come from the same analyser. Cuts between words, or else between syllables, marked by
-    "…", which counts towards ``max_chars``. Without a match, the beginning.
-    """
-    return Snippets(terms, analyser, max_chars).of(content)
-
-
 class Snippets:
-    """Snippets of several texts for one query, sharing its preparation."""
+    """Snippets of several texts for one query, sharing its preparation.
+
+    A snippet is the content on one line; when too long, the part with most of the terms, which come
+    from the same analyser. It is cut between words, or else between syllables, marked by "…", which
+    counts towards ``max_chars``. Without a match, it is the beginning.
+    """
 
     def __init__(self, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> None:
         self._wanted = frozenset(terms)

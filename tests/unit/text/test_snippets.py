@@ -1,14 +1,14 @@
 """The stretch of a text that is shown."""
 
 from ricordo.text.analyser import Analyser
-from ricordo.text.pieces import snippet
+from ricordo.text.pieces import Snippets
 
 ENGLISH = Analyser()
 FILLER = "nothing here matters much. "
 
 
 def shown(content: str, query: str, max_chars: int = 240) -> str:
-    return snippet(content, ENGLISH.query_terms(query), ENGLISH, max_chars)
+    return Snippets(ENGLISH.query_terms(query), ENGLISH, max_chars).of(content)
 
 
 def test_a_short_text_is_shown_on_one_line() -> None:
