@@ -18,14 +18,14 @@ show() {
 }
 
 echo "ricordo remembers and finds, in one file and with no key. This is a throw-away store: $RICORDO_HOME"
-show add 'Prefers tea to coffee' --theme drinks --type preference
-show add 'Allergic to peanuts' --theme health
+show add 'Drinks green tea, never coffee' --theme drinks --type preference
+show add 'Is allergic to peanuts' --theme health
 show add 'Lives in Bekasi' --key home --theme places
 show add 'Lives in Jakarta' --key home --theme places --reason 'moved in March'
-show add 'prefers TEA to coffee.' --theme drinks
+show add 'drinks GREEN tea, never coffee.' --theme drinks
 show list
-show search 'what can I offer her to drink?' --limit 2
-show search 'which nuts must she not eat?' --limit 1 --explain
+show search 'what can I offer her to drink?' --limit 1
+show search 'what must she not eat?' --limit 1 --explain
 show search 'peanut alergy' --limit 1
 show list --contains TEA --json
 printf '\n$ ricordo observe --thread trip    # two lines of a conversation\n'
@@ -41,7 +41,7 @@ assistant: Something by Monk?
 user: I work as a nurse, so it has to be calm. And I have asthma.
 END
 show proposals
-show search 'which music does she like?' --limit 1
+show search 'which music does the user love?' --limit 1
 show summary
 show add 'Has a black cat called Mia' --theme home
 show add 'Has a cat called Mia' --theme home
