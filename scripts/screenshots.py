@@ -20,6 +20,7 @@ from tests.support.service import running
 from tests.web.addresses import MISSING, known_pages
 from tests.web.browsing import Browsing, chromium
 
+from ricordo.memory import Memory
 from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 
@@ -42,12 +43,14 @@ NAMES: Final = {
 }
 """What the pictures of each page are called."""
 UNINTERESTING: Final = {
-    "/ui/who",
-    "/ui/projects",
-    "/ui/projects/project",
-    "/ui/settings/programs",
-    MISSING,
+    "/ui/who": "who",
+    "/ui/projects": "projects",
+    "/ui/projects/project": "project",
+    "/ui/settings/programs": "programs",
+    MISSING: "missing",
 }
+"""Pages that the documentation does not show; --every takes them, too."""
+EMPTY: Final = ("memories", "themes", "conversations", "projects", "changes", "proposals", "graph")
 _QUESTION: Final = "what do I drink in the morning?"
 _COLOURS: Final = 256
 
@@ -61,13 +64,13 @@ class Picture:
     prepare: Callable[[Page], None] = lambda _page: None
 
 
-def pictures(life: Life) -> Iterator[Picture]:
-    """All of them.
+def pictures(life: Life, *, every: bool) -> Iterator[Picture]:
+    """Those that the documentation shows, or ``every`` page, also of somebody who has nothing yet.
 
     Raises:
         SystemExit: there is a page that has no name here.
     """
-    unnamed = set(known_pages()) - set(NAMES) - UNINTERESTING
+    unnamed = set(known_pages()) - set(NAMES) - set(UNINTERESTING)
     if unnamed:
         raise SystemExit(f"say in {Path(__file__).name} what to call: {', '.join(unnamed)}")
     for route, name in NAMES.items():
@@ -75,6 +78,27 @@ def pictures(life: Life) -> Iterator[Picture]:
         # The newest memory took the place of another, and so has the most to tell.
         yield Picture(name, f"/ui/memories/{life.items[-1]}" if name == "memory" else path)
     yield Picture("search", "/ui/memories", _search)
+    if not every:
+        return
+    for route, name in UNINTERESTING.items():
+        yield Picture(name, known_pages()[route].path(life))
+    yield Picture("filters", "/ui/memories?ownership=own&sort=importance-desc")
+    for user, name in (("nobody", "empty"), ("*", "global"), (life.user, "")):
+        yield Picture(f"who-{name}" if name else "who-again", "/ui/who", _choose(user))
+        for path in EMPTY if name else ():
+            yield Picture(f"{name}-{path}", f"/ui/{path}")
+
+
+def _choose(user: str) -> Callable[[Page], None]:
+    def choose(page: Page) -> None:
+        if user == "*":
+            page.get_by_role("button", name="Global memories").click()
+        else:
+            page.get_by_label("User").fill(user)
+            page.get_by_role("button", name="Show").click()
+        page.wait_for_url("**/ui/memories")
+
+    return choose
 
 
 def _search(page: Page) -> None:
@@ -90,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=FOLDER, help="the folder to write to")
     parser.add_argument("--only", action="append", help="the name of a page; may be repeated")
+    parser.add_argument("--every", action="store_true", help="also pages that are not shown there")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     clock = ManualClock()
@@ -106,13 +131,20 @@ def main() -> None:
         ) as memory,
     ):
         life = lived_in(memory, clock)
-        wanted = [one for one in pictures(life) if not given.only or one.name in given.only]
+        if given.every:
+            _with_others(memory, life)
+        chosen = pictures(life, every=given.every)
+        wanted = [one for one in chosen if not given.only or one.name in given.only]
         with running(memory) as service, chromium() as browser:
             for scheme in SCHEMES:
                 for screen, (width, height) in SCREENS.items():
                     browsing = Browsing(browser)
                     page = browsing(
-                        f"{service.url}/ui/memories", width=width, height=height, scheme=scheme
+                        f"{service.url}/ui/memories",
+                        user=life.user if given.every else None,
+                        width=width,
+                        height=height,
+                        scheme=scheme,
                     )
                     for one in wanted:
                         page.goto(service.url + one.path)
@@ -121,6 +153,21 @@ def main() -> None:
                         (given.out / name).write_bytes(_small(page.screenshot()))
                     browsing.close()
     sys.stdout.write(f"{len(wanted) * len(SCHEMES) * len(SCREENS)} pictures in {given.out}\n")
+
+
+def _with_others(memory: Memory, life: Life) -> None:
+    """What other users, a group, a project and the operator add to a life."""
+    ana, ben = memory.user(life.user), memory.user("ben")
+    memory.create_group("orchestra", manager=life.user)
+    memory.user(life.user, group="orchestra").add("Rehearsals are on Thursday at seven")
+    memory.global_memories().add("The library closes at eight", theme="opening hours")
+    ana.add("Tests run with make test", project_id="github.com/acme/shop", tags=["command"])
+    ana.link(life.items[0], "ben")
+    ben.approve(life.items[0])
+    ben.add("The boat is in the second shed", tags=["boat"], pinned=True)
+    (boat,) = ben.list(tags="boat")
+    ben.link(boat.id, life.user)
+    ana.approve(boat.id)
 
 
 def _small(png: bytes) -> bytes:

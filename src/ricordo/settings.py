@@ -260,7 +260,7 @@ class StoreSettings(BaseModel):
         description="What is not stored without the user's consent, with commas; may be empty.",
     )
     proposal_days: float = Field(
-        default=7.0, gt=0, le=365, description="Days until a proposal that nobody decides lapses."
+        default=7.0, gt=0, le=365, description="Days until a proposal that nobody decides expires."
     )
     corroborating_signals: int = Field(
         default=2,

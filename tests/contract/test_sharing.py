@@ -262,7 +262,7 @@ def test_what_nobody_wants_does_not_come_back(memory: Memory, ana: UserMemory) -
     assert ben.blocked_senders() == (blocked,)
     assert (ids(ben), ben.proposals().items) == ([], ())
     for item_id in (kept, new, ana.add("Another").id):
-        with pytest.raises(OfferRefused, match="takes nothing from you"):
+        with pytest.raises(OfferRefused, match="has blocked you"):
             ana.link(item_id, "ben")
     ben.unblock_sender("ana")
     ben.unblock_sender("ana")

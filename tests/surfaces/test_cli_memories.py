@@ -351,7 +351,7 @@ def test_offers_and_senders(cli: Cli, store: Memory, ana: UserMemory) -> None:
     ana.add("Has a boat")
     refused = cli("link", "3", "ben")
     assert (refused.code, refused.out) == (4, "")
-    assert "takes nothing from you" in refused.err
+    assert "has blocked you" in refused.err
     assert cli("senders", "unblock", "ben", "--json").json == {"unblocked": "ben"}
     assert cli("senders").out.startswith("Nobody is blocked.")
 

@@ -84,10 +84,10 @@ def test_turns_are_told_with_what_came_of_each(ana: UserMemory, visit: Visit) ->
             int(one) for one in re.findall(r'href="/ui/memories/(\d+)"', parts[position])
         ] == ids
     assert "preference" in parts[1]
-    assert "superseded" not in said
+    assert "replaced" not in said
     old = ana.get(by_turn[1][0])
     ana.add("Loves silence", supersedes=old.id)
-    assert ">superseded<" in turns(visit.get(at("monday")).text)[1]
+    assert ">replaced<" in turns(visit.get(at("monday")).text)[1]
 
 
 def test_long_conversations_come_in_pages(ana: UserMemory, visit: Visit) -> None:
@@ -118,15 +118,15 @@ def test_how_far_it_is_formed(
     site: Service, ana: UserMemory, visit: Visit, clock: ManualClock
 ) -> None:
     ana.observe(SAID, thread="monday")
-    assert "No memories are formed from it yet" in visit.text(at("monday"))
+    assert "Nothing is learned from it yet" in visit.text(at("monday"))
     ana.form("monday")
     formed = visit.text(at("monday"))
     assert "formed up to" not in formed
     assert "no memories formed yet" not in formed
     clock.advance(minutes=1)
     ana.observe([{"role": "user", "content": "And so on"}], thread="monday")
-    assert "Memories are formed up to turn 4" in visit.text(at("monday"))
-    assert "no memories formed yet from here on" in visit.text(at("monday"))
+    assert "Memories are learned up to turn 4" in visit.text(at("monday"))
+    assert "nothing learned yet from here on" in visit.text(at("monday"))
     with site.memory.database.write("ana") as writing:  # as an import does
         append_turns(writing, "old", None, [NewTurn(role="user", content="Long ago")])
     assert "This conversation was imported" in visit.text(at("old"))

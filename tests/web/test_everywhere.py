@@ -86,7 +86,7 @@ EMPTY = {
     "/ui/themes": "There are no themes yet",
     "/ui/conversations": "No conversation is recorded yet",
     "/ui/projects": "There are no projects yet",
-    "/ui/projects/project?id=shop": "Nothing is of this project",
+    "/ui/projects/project?id=shop": "Nothing in this project yet",
     "/ui/changes": "Nothing has happened yet",
     "/ui/proposals": "No open proposals",
     "/ui/graph": "Nothing is remembered yet",
@@ -208,7 +208,7 @@ def test_the_keyboard_alone_searches_opens_and_acts(site: Service, browse: Brows
     _tab_to(page, "Search")
     page.keyboard.type("who plays the cello")
     page.keyboard.press("Enter")
-    expect(page.locator("main")).to_contain_text("the likeliest first")  # not the list before it
+    expect(page.locator("main")).to_contain_text("most likely first")  # not the list before it
     expect(page.locator("main ol a").first).to_contain_text("cello")
     _tab_to(page, "Plays the cello in the evening")
     page.keyboard.press("Enter")

@@ -49,7 +49,7 @@ def test_the_newest_active_ones_come_first(filled: Service) -> None:
     assert "3 active memories in 4 themes" in page
     assert ">pinned<" in page
     assert "#morning" in page
-    assert "embedded" not in page  # which is so of nearly all
+    assert "by meaning and words" not in page  # which is so of nearly all
 
 
 def test_pages_make_up_the_whole(site: Service) -> None:
@@ -96,7 +96,7 @@ def test_a_search_explains_itself_and_keeps_to_the_filters(filled: Service) -> N
     both = search(q="bicycle", theme="home", archived="1").text
     assert _shown(both)[0] == "Drove a red bicycle"
     none = search(q="zzqx", type="procedure").text
-    assert "Nothing likely is remembered" in none
+    assert "Nothing likely found" in none
     assert "clear the filters" in none
     none = search(q="zzqx", type="procedure", unlikely="1").text
     assert "Nothing found" in none
@@ -147,7 +147,7 @@ def test_what_is_unlikely_is_apart_and_shown_on_demand(filled: Service) -> None:
     assert re.search(r"<strong>\d+%</strong> <span>likely</span>", likely)
     assert "Lives in Lisbon" in _shown(unlikely)
     nothing = search(q="zzqx")
-    assert "Nothing likely is remembered" in nothing
+    assert "Nothing likely found" in nothing
     assert len(_shown(search(q="zzqx", unlikely="1"))) == 3
 
 
@@ -286,8 +286,8 @@ def test_a_theme_is_shown_as_the_policy_file_describes_it(
         memory.user("ana").describe_theme(theme, context="all")
     with running(memory) as service:
         page = service.client().get("/ui/themes").text
-    shown = set(re.findall(r"Prompts show ([^<]*)</p>", page))
-    assert shown == {"what is relevant, up to 3 (set by the policy file)", "all of it"}
+    shown = re.findall(r"<span>((?:At most|Always|Set)[^<]*)</span>", page)
+    assert sorted(shown) == ["Always in prompts", "At most 3 in prompts", "Set by the policy file"]
 
 
 @pytest.mark.requirement("page.themes")
@@ -307,8 +307,8 @@ def test_themes_with_what_is_known_of_them(site: Service, clock: ManualClock) ->
     assert ">food</code>" in page
     assert 'href="/ui/memories?theme=food"' in page
     assert 'href="/ui/graph?theme=food"' in page
-    shown = re.findall(r"Prompts show ([^<]*)</p>", page)
-    assert shown == ["what is relevant", "all of it", "what is relevant, up to 7"]
+    shown = re.findall(r"<span>((?:At most|Always)[^<]*)</span>", page)
+    assert shown == ["Always in prompts", "At most 7 in prompts"]
     assert page.count(f'datetime="{clock():%Y-%m-%d}') == 3
     widths = re.findall(r'class="mark-1" x="0.0%" width="([\d.]+)%"', page)
     assert widths == ["100.0", "25.0"]
@@ -327,7 +327,7 @@ def test_results_are_rated_where_they_stand(filled: Service) -> None:
     by_htmx = visit.client.post(path, data=sent, headers={"HX-Request": "true"})
     assert by_htmx.status_code == 200
     assert by_htmx.text.lstrip().startswith("<form")
-    assert "Not shown as current any more." in by_htmx.text
+    assert "No longer shown as current." in by_htmx.text
     assert [one.query for one in ana.get(hit.id).ratings] == [sent["query"]]
     ana.add("Prefers tea to coffee", theme="drinks")  # takes its place
     back = visit.client.post(
@@ -344,4 +344,4 @@ def test_the_reasons_of_a_result_tell_of_ratings(filled: Service) -> None:
     (hit, *_) = ana.search("tea or coffee?")
     ana.rate(hit.id, "used")
     answer = visit.post("/ui/memories", on="/ui/memories", q="tea or coffee?")
-    assert "For ratings (log-odds)</dt><dd>+0.3000; without any: score 0." in answer.text
+    assert "Added for ratings (log-odds)</dt><dd>+0.3000; without any: score 0." in answer.text

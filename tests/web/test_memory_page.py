@@ -58,10 +58,10 @@ def test_everything_of_a_memory_is_there(ana: UserMemory, visit: Visit) -> None:
     assert 'href="/ui/memories?tags=slow+food"' in html
     said = visit.text(at(added.id))
     for part in (
-        *("Type procedure", "Status active", "Key bread", "Importance 5 of 5", "Pinned yes"),
+        *("procedure pinned", "Status active", "Key bread", "Importance 5 of 5"),
         *("Confidence 61 of 100", "Agent kitchen", "Who said it ben", "as the oven said"),
         *("From the result of a tool.", "Expires 4 Mar 2026, 05:06 UTC", "History Learned by ben"),
-        *("Valid until no known end", "Vector embedded words · words-64 · 64 dimensions"),
+        *("Valid until open", "Search found by meaning and words words · words-64 · 64 dimensions"),
     ):
         assert part in said, part
 
@@ -76,21 +76,21 @@ def test_a_memory_leads_to_the_turn_that_it_came_from(ana: UserMemory, visit: Vi
     html = visit.get(at(item.id)).text
     assert 'href="/ui/conversations/thread?id=on+%2F+Monday%3F&amp;from=4#turn-6"' in html
     assert "Well. <mark>I love jazz</mark>. Good." in html
-    assert "Formed from a conversation. Well. I love jazz. Good." in visit.text(at(item.id))
+    assert "Learned from a conversation. Well. I love jazz. Good." in visit.text(at(item.id))
     assert "said by ana in A <talk>, turn 6" in visit.text(at(item.id))
 
 
 def test_the_vector_s_state_is_told(site: Service, ana: UserMemory, visit: Visit) -> None:
     item = ana.add("Prefers tea").id
-    for state, words in (("pending", "embedding pending"), ("error", "embedding failed")):
+    for state, words in (("pending", "vector pending"), ("error", "vector failed")):
         with site.memory.database.write("ana") as writing:
             row = sa.update(item_index).where(item_index.c.id == item)
             writing.connection.execute(row.values(state=state, error="the <endpoint> says no"))
-        assert f"Vector {words}" in visit.text(at(item))
+        assert f"Search {words}" in visit.text(at(item))
     assert "the <endpoint> says no" in visit.text(at(item))
     share(ana, item, "ben")
     others = Visit(site).choose("ben").text(at(item))
-    assert "Vector embedding failed" in others
+    assert "Search vector failed" in others
     assert "endpoint" not in others
 
 
@@ -168,7 +168,7 @@ def test_a_shared_memory_tells_nothing_of_where_it_comes_from(
     ben = Visit(site).choose("ben")
     said = ben.text(at(item))
     assert "Shared with ben by ana, who alone can change it." in said
-    assert "Vector embedded" in said
+    assert "Search found by meaning and words" in said
     assert "History Shared by ana, accepted by ben" in said
     for hidden in ("my very words", "monday", "kitchen", "conversation", "Recalled"):
         assert hidden not in said
@@ -224,7 +224,7 @@ def test_what_was_archived_forgotten_or_expired_is_restored(
     assert "It is removed for good on 31 Jan 2026, 12:00 UTC." in visit.text(at(forgotten))
     clock.advance(days=2)
     for item, words in (
-        (archived, "Archived: found only on request"),
+        (archived, "Archived: found only when"),
         (forgotten, "Likes jazz"),
         (expired, "Expired: no search"),
     ):
@@ -245,8 +245,8 @@ def test_a_replacement_is_undone_on_either_side(ana: UserMemory, visit: Visit) -
         old = ana.add(f"Plays the viola, {named}").id
         new = ana.add(f"Plays the cello, {named}", supersedes=old).id
         assert f'href="{at(new)}"' in visit.get(at(old)).text
-        assert "Superseded by Plays the cello" in visit.text(at(old))
-        assert "Replaced Plays the viola" in visit.text(at(new))
+        assert "Replaced by Plays the cello" in visit.text(at(old))
+        assert "Replaces Plays the viola" in visit.text(at(new))
         assert forms(visit, old) == forms(visit, new) == ["undo"]
         answer = act(visit, old if named == "old" else new, "undo")
         assert answer.headers["location"] == at(old)

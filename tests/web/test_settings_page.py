@@ -214,10 +214,10 @@ def test_making_all_anew_and_going_back(choosing: Service, server: FalteringServ
     assert sender.post(f"{FORM}/retry").status_code == 303
     choosing.memory.run_jobs()
     assert "All vectors are ready." in sender.get(SETTINGS).text
-    assert "Your own provider and its API key" in sender.post(f"{FORM}/reset").text
+    assert "own provider and its API key" in sender.post(f"{FORM}/reset").text
     assert user.embedding_status().origin == "user"
     assert sender.post(f"{FORM}/reset", confirm="1").status_code == 303
-    assert "nobody yet: this is the default" in sender.get(SETTINGS).text
+    assert "the default" in sender.get(SETTINGS).text
     assert user.embedding_status().origin == "default"
 
 
@@ -225,7 +225,7 @@ def test_making_all_anew_and_going_back(choosing: Service, server: FalteringServ
 def test_who_is_signed_in(keyed_site: Service) -> None:
     made = keyed_site.memory.create_key("phone", user="ana", expires_days=3)
     said = Visit(keyed_site).sign_in(made.secret).text(SETTINGS)
-    for part in ("phone", "one user", "nothing beyond one user's memory"):
+    for part in ("phone", "one user", "none beyond one user's memory"):
         assert part in said
     assert "Keys of this service" not in said
 

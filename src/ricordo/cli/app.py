@@ -67,8 +67,9 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "link": sharing.link,
         "unlink": sharing.unlink,
         "links": sharing.links,
+        "links-of": sharing.links_of,
         "senders": Group(
-            "See and decide whom to take nothing from.",
+            "List, block and unblock users who offer memories.",
             {"blocked": sharing.blocked, "block": sharing.block, "unblock": sharing.unblock},
             default="blocked",
         ),
@@ -104,7 +105,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "summary": conversations.summary,
         "audit": conversations.audit,
         "proposals": Group(
-            "See and decide what waits for consent.",
+            "List, approve and reject proposals.",
             {
                 "list": sharing.list_proposals,
                 "approve": sharing.approve,
@@ -115,7 +116,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     },
     "Profile": {
         "profile": Group(
-            "See and change what is said of a user in every prompt.",
+            "Show and change the profile, which is in every prompt.",
             {"show": profile.show, "set": profile.set_fields, "unset": profile.unset_fields},
             default="show",
         )
@@ -180,7 +181,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             default="list",
         ),
         "keys": Group(
-            "Make, list, show, revoke and check keys of the service.",
+            "Create, list, show, revoke and check keys of the service.",
             {
                 "list": keys.list_keys,
                 "show": keys.show,
@@ -191,12 +192,12 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             default="list",
         ),
         "programs": Group(
-            "See programs that a user let in with OAuth, and take it back.",
+            "List and disconnect the programs that a user let in with OAuth.",
             {"list": keys.programs, "revoke": keys.revoke_program},
             default="list",
         ),
         "webhooks": Group(
-            "Have changes delivered to addresses, and see what became of it.",
+            "Deliver changes to addresses, and follow the deliveries.",
             {
                 "list": webhooks.list_webhooks,
                 "show": webhooks.show,
@@ -215,7 +216,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             {"worker": jobs.celery_worker, "beat": jobs.beat, "status": jobs.status},
         ),
         "embeddings": Group(
-            "See, try and change where vectors are made.",
+            "Show, test and change where vectors are computed.",
             {
                 "status": embeddings.status,
                 "states": embeddings.states,
@@ -249,7 +250,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         ),
         "doctor": doctor.doctor,
         "bench": Group(
-            "Measure what is stored of conversations, and how well and how fast it is found.",
+            "Measure how well and how fast memories are formed and found.",
             {
                 "recall": bench.recall,
                 "answers": bench.answers,

@@ -229,7 +229,7 @@ Install = Annotated[
 
 
 def completion(*, shell: OfShell, install: Install = False, as_json: AsJson = False) -> None:
-    """Print what makes a shell complete commands, options, themes, threads and users.
+    """Print the completion script of a shell.
 
     With --install it is put into a file of that shell's own, and read by it from its next start.
 

@@ -46,7 +46,7 @@ def observe(
     form: FormNow = False,
     owner: Owner,
 ) -> None:
-    """Record what was said, so that it can be found and formed into memories.
+    """Record what was said, to be found again and to form memories from.
 
     Memories are formed at once with --form, and otherwise by: ricordo jobs run
 
@@ -100,7 +100,7 @@ def redact(
     given: Given = options_of(describe.redact, thread_id="THREAD"),
     owner: Owner,
 ) -> None:
-    """Take words out of what was said, for good.
+    """Remove words from what was said, for good.
 
     Without more, the secrets that are recognised in the turn; [redacted] stands in their place.
     They also go from what the turn is found by, from quotes of it and from summaries. The words

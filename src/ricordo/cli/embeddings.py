@@ -62,7 +62,7 @@ def test(
     api_key: ApiKey = None,
     owner: Owner,
 ) -> None:
-    """Try a provider out: how wide its vectors are and how fast they come, or what is wrong.
+    """Test a provider: the width of its vectors, how fast it answers, or what is wrong.
 
     Without --provider, the present one. The exit code is 0 when it answers well.
 
@@ -85,7 +85,7 @@ def set_provider(
     later: Later = False,
     owner: Owner,
 ) -> None:
-    """Choose where a user's vectors are made.
+    """Choose where a user's vectors are computed.
 
     A change of the model means that all vectors are rebuilt, so it asks first. The provider
     "default" goes back to the provider of the store.
@@ -126,7 +126,7 @@ def backfill(
     later: Later = False,
     owner: Owner,
 ) -> None:
-    """Make the vectors that are missing, were given up, or are of another model."""
+    """Compute the vectors that are missing, failed, or are of another model."""
     with open_user(owner) as memory:
         asked = memory.backfill_embeddings(**given)
         _embed(memory, asked.to_dict(), owner, later=later)
@@ -218,7 +218,7 @@ states = command_of(
         },
         empty="There are no such memories.",
     ),
-    about="Show how far the vectors of single memories have come.\n\n"
+    about="Show the state of the vectors of single memories.\n\n"
     "Memories that do not exist are left out.",
     ids="ID",
 )

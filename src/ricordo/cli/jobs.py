@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def retry_job(*, given: Given = options_of(describe.retry_job), store: Store) -> None:
-    """Give a dead job a fresh set of attempts."""
+    """Try a dead job again."""
     with open_store(store) as memory:
         memory.retry_job(**given)
     done = JobRetried(retried=given["id"])
@@ -34,7 +34,7 @@ def retry_job(*, given: Given = options_of(describe.retry_job), store: Store) ->
 
 
 def cancel_job(*, given: Given = options_of(describe.cancel_job), store: Store) -> None:
-    """Take a job out of the queue that waits, or is dead."""
+    """Cancel a job that waits or is dead."""
     with open_store(store) as memory:
         memory.cancel_job(**given)
     done = JobCancelled(cancelled=given["id"])
@@ -270,14 +270,14 @@ job_stats = command_of(describe.job_stats, tables.job_stats_table)
 upkeep = command_of(
     maintenance.upkeep,
     _round_text,
-    about="Do a user's round of upkeep now: forget what is not used, trim, ask for vectors.\n\n"
+    about="Run a user's daily upkeep now: forget what is unused, trim, queue missing vectors.\n\n"
     "What takes longer is queued: ricordo jobs run",
     doing="Tending memories",
 )
 consolidate = command_of(
     maintenance.consolidate,
     _consolidation_table,
-    about="Merge what says the same, replace what is outdated, link what belongs together.\n\n"
+    about="Merge duplicates, replace what is outdated, link what belongs together.\n\n"
     "Anything that was done can be taken back: ricordo undo ID",
     doing="Comparing memories",
 )

@@ -37,7 +37,7 @@ def list_keys(
 
 
 def check(*, store: Store) -> None:
-    """See whether a key is good, and whose it is.
+    """Check whether a key is valid, and whose it is.
 
     The key is read from the variable RICORDO_API_KEY, or else from standard input: on the command
     line others could see it.
@@ -94,7 +94,7 @@ show = command_of(
 create = command_of(
     describe.create_key,
     _created_text,
-    about="Make a key of the service, and show it this once.\n\n"
+    about="Create a key of the service, and show it this once.\n\n"
     "With --user it acts for that user, with --agent as well it is that agent's. With neither it"
     " acts for whom each request names.",
     example='ricordo keys create "open webui" --permission read_all',
@@ -120,5 +120,5 @@ programs = command_of(
 revoke_program = command_of(
     maintenance.revoke_grant,
     lambda grant: f"{grant.client_name} ({grant.id}) is refused from now on.",
-    about="Take back what a program was allowed.",
+    about="Disconnect a program: it is refused from now on.",
 )

@@ -88,7 +88,7 @@ def merge(
     acting: Acting,
     owner: Owner,
 ) -> None:
-    """Put one memory in the place of several; those are kept as history.
+    """Replace several memories by one; they are kept as history.
 
     Example: ricordo merge 3 5 --into "Prefers green tea, without sugar"
     """
@@ -218,7 +218,7 @@ def purge(
     yes: Yes = False,
     owner: Owner,
 ) -> None:
-    """Remove forgotten memories for good whose time has come."""
+    """Remove forgotten memories for good once their time has come."""
     if given and not yes:
         whose = "all users" if all_users else owner.name
         confirm(f"removes every forgotten memory of {whose} for good", "purge")

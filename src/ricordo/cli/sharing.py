@@ -73,6 +73,12 @@ reject = command_of(
     names_actor=True,
 )
 link = command_of(describe.link, _linked, names_actor=True, with_user="USER")
+links_of = command_of(
+    describe.links_of,
+    tables.link_table("Shared with nobody.", with_id=True),
+    about="List the users whom several memories are shared with or offered to.",
+    ids="ID",
+)
 blocked = command_of(describe.blocked_senders, tables.blocked_table)
 block = command_of(
     describe.block_sender,

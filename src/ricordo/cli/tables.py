@@ -333,10 +333,11 @@ job_stats_table = table(
 )
 
 
-def link_table(empty: str) -> Callable[["Iterable[Link]"], Shown]:
+def link_table(empty: str, *, with_id: bool = False) -> Callable[["Iterable[Link]"], Shown]:
     """A table of users a memory is shared with or offered to, or the ``empty`` message."""
     return table(
         {
+            **({"ID": "id"} if with_id else {}),
             "User": "user_id",
             "State": "state",
             "Since (UTC)": "since",

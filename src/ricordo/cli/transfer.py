@@ -287,7 +287,7 @@ User = Annotated[
 
 
 def init(*, user: User = DEFAULT_USER, store: Store) -> None:
-    """Make the home folder: prompt files to begin with, the mirror and the database.
+    """Create the home folder: first prompt files, the mirror and the database.
 
     Nothing that is there is changed, so it can be run again, and for more users.
     """

@@ -89,7 +89,7 @@ show = command_of(
 create = command_of(
     describe.create_webhook,
     _secret_text,
-    about="Have changes delivered to an address from now on, and show the secret this once.\n\n"
+    about="Deliver changes to an address from now on, and show the secret this once.\n\n"
     "They are those of one user; with --all-users those of everybody.",
     example="ricordo webhooks create https://example.org/ricordo --event ADD --event UPDATE",
     for_all_users=True,
@@ -113,7 +113,7 @@ rotate = command_of(
 test = command_of(
     describe.test_webhook,
     _tested,
-    about="Send a signed ping to a webhook, and say what became of it.",
+    about="Send a signed ping to a webhook, and show the result.",
     doing="Sending",
     for_all_users=True,
 )
@@ -126,6 +126,6 @@ deliveries = command_of(
 delete = command_of(
     describe.delete_webhook,
     lambda one: f"Webhook {one.id} to {one.url} is deleted.",
-    about="End a webhook. What waited for it is not delivered.",
+    about="Delete a webhook. What waited for it is not delivered.",
     for_all_users=True,
 )

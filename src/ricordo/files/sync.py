@@ -105,7 +105,7 @@ def rewrite(path: Path, max_bytes: int, merge: Merge) -> tuple[Stamp | None, boo
         replaced = replace_if_same(path, new, contents)
         if replaced is not None:
             return replaced, True
-    raise Refused(path, "is being changed all the time; try again")
+    raise Refused(path, "keeps changing; try again")
 
 
 def require_settled(path: Path, contents: bytes | None) -> None:

@@ -146,7 +146,7 @@ class McpEndpoint:
     def _refuse(self, request: Request) -> None:
         assert self._oauth is not None
         request.state.challenge = self._oauth.challenge("insufficient_scope")
-        raise ScopeMissing("this token is not good for that: ask the user for memory:write")
+        raise ScopeMissing("this token does not allow that: ask the user for memory:write")
 
     async def _running_manager(self) -> "StreamableHTTPSessionManager":
         async with self._starting:

@@ -93,7 +93,7 @@ class JobQueue:
 
     @retried
     def revive(self, job_id: int) -> None:
-        """Give a dead job a fresh set of attempts. Raises JobNotFound: there is no such job;
+        """Try a dead job again. Raises JobNotFound: there is no such job;
         Conflict: the job is not dead."""
         with self.database.transaction() as connection:
             job = rows.find_job(connection, job_id)

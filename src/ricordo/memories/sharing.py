@@ -136,7 +136,7 @@ def link(
 
 def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_waiting: bool) -> None:
     if find_block(writing.connection, viewer, item.user_id) is not None:
-        raise OfferRefused(f"user {viewer!r} takes nothing from you")
+        raise OfferRefused(f"user {viewer!r} has blocked you")
     former = find_offer(writing.connection, viewer, item.id)
     if former is not None and former.state is ProposalState.REJECTED:
         raise OfferRefused(

@@ -59,7 +59,7 @@ def threads(
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
     cursor: PageCursor = None,
 ) -> Page[Thread]:
-    """This user's conversations, the latest first.
+    """List this user's conversations, latest first.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -68,7 +68,7 @@ def threads(
 
 @conversation("GET /v1/threads/{thread_id:path}/standing read_thread", within_project=True)
 def thread(thread_id: ThreadName) -> Thread:
-    """One conversation: how long it is, and how far memories have been formed from it.
+    """Show a conversation: its length, and up to which turn memories were formed.
 
     Raises:
         ThreadNotFound: this user has no such conversation.
@@ -92,7 +92,7 @@ def observe(
         ),
     ] = None,
 ) -> Observed:
-    """Record what was said, so that it can be found and formed into memories.
+    """Record what was said, to be found again and to form memories from.
 
     Recording is all that is waited for. Memories are formed in the background once the
     conversation has been silent for a moment; ``form`` does it at once.
@@ -118,7 +118,7 @@ def turns(
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
     cursor: PageCursor = None,
 ) -> Page[Turn]:
-    """What was said in a conversation, in order.
+    """List the turns of a conversation in order.
 
     Raises:
         ThreadNotFound: this user has no such conversation.
@@ -166,7 +166,7 @@ def redact(
 
 @conversation("GET /v1/threads/{thread:path}/window read_window", within_project=True)
 def window(thread: ThreadName) -> Window:
-    """The latest turns of a conversation, and a bridge that summarises the earlier ones.
+    """Show the latest turns of a conversation, and a summary of the earlier ones.
 
     At most ``window_turns`` turns, whatever is still waiting to be put into a summary. A
     conversation in which nothing was said yet has an empty window. One that was resumed by this
@@ -196,7 +196,7 @@ def compact(thread: ThreadName) -> CompactionReport:
 
 @conversation("POST /v1/threads/{thread:path}/resume resume", is_lengthy=True, within_project=True)
 def resume(thread: ThreadName) -> Window:
-    """Take up a conversation again, after a break or a restart.
+    """Resume a conversation after a break or a restart.
 
     The window has the latest ``window_kept_turns`` turns, a summary of all
     earlier ones, and what else the user talked about today.
@@ -233,7 +233,7 @@ def day_log(
         str | date | None, Day(about="The day; today by default.", example="2026-05-01")
     ] = None,
 ) -> DayLog:
-    """What this user's conversations of a day were about, in order; today if none is given.
+    """List what this user's conversations of a day were about; today if none is given.
 
     It has what was put into summaries: see :meth:`compact`. Days are those of the setting
     ``timezone``.
@@ -245,7 +245,7 @@ def day_log(
 
 @overview("GET /v1/summary read_summary", within_project=True)
 def summary() -> Summary | None:
-    """What is known of this user as one text; None when nothing is.
+    """Summarise what is known of this user in one text; None when nothing is.
 
     It is updated after each formation, by the language model or else by a template.
     """
@@ -272,7 +272,7 @@ def audit(
         ),
     ] = limits.DEFAULT_PAGE_ITEMS,
 ) -> AuditReport:
-    """Look over what is stored: duplicates, contradictions, junk, unverified and expired.
+    """Check what is stored for duplicates, contradictions, junk, unverified and expired memories.
 
     It also lists what formation decided and why, the latest first. At most ``limit`` decisions and
     findings of each kind are listed; the counts of findings are complete.
@@ -283,7 +283,7 @@ def audit(
 def checkpoints(
     *, limit: PageLimit = limits.DEFAULT_PAGE_ITEMS, cursor: PageCursor = None
 ) -> Page[CheckpointInfo]:
-    """What this user's programs have saved, the latest first, without the states themselves.
+    """List what this user's programs have saved, latest first, without the states themselves.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.

@@ -37,7 +37,7 @@ def groups() -> tuple[Membership, ...]:
     in_group=GroupRole.READ,
 )
 def members(group: Name) -> tuple[GroupMember, ...]:
-    """Who is in a group of this user, and as what, by name.
+    """List the members of a group of this user, with their roles.
 
     Raises:
         GroupNotFound: there is no such group, or this user is not in it.

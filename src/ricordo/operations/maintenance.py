@@ -72,7 +72,7 @@ def upkeep() -> RoundReport:
 
 @overview("POST /v1/consolidate consolidate", is_lengthy=True)
 def consolidate(*, dry_run: DryRun = False) -> ConsolidationReport:
-    """Merge what says the same, replace what is outdated, link what belongs together.
+    """Merge duplicates, replace what is outdated, link what belongs together.
 
     Each pair of memories is looked at once in 14 days, and so many a day
     (``consolidation_daily_pairs``). ``dry_run`` says what would be done without a language
@@ -91,7 +91,7 @@ def events(
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
     cursor: PageCursor = None,
 ) -> Page[ActivityEvent]:
-    """The steps of background work for this user, or for one conversation, the latest first.
+    """List the steps of background work for this user, or for one conversation, latest first.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -100,7 +100,7 @@ def events(
 
 @overview("GET /v1/counters read_counters", in_group=GroupRole.READ)
 def counters(*, days: Days = None) -> Counters:
-    """How many memories this user has and how often things happened.
+    """Count this user's memories and what happened to them.
 
     ``days`` counts only the last ones, today included.
     """
@@ -108,7 +108,7 @@ def counters(*, days: Days = None) -> Counters:
 
 @overview("GET /v1/activity/daily read_daily", in_group=GroupRole.READ)
 def daily(*, days: DailyDays = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
-    """What happened on each of the last days (UTC): every one of them, today last.
+    """Show what happened on each of the last days (UTC): every one of them, today last.
 
     It counts this user's own memories. Recalls are written with some delay: those of the last
     minute may still be missing.
@@ -120,7 +120,7 @@ def daily(*, days: DailyDays = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, 
 
 @embeddings("GET /v1/settings/embeddings read_embeddings")
 def embedding_status() -> EmbeddingStatus:
-    """Where the vectors are made, who decided that, and how far it has come."""
+    """Show where vectors are computed, who chose that, and the progress."""
 
 
 @embeddings(
@@ -248,7 +248,7 @@ def sync_mirror(
 
 @overview()
 def mirror_status() -> MirrorStatus:
-    """Whether there is a mirror, how far it is, and what its last problems were."""
+    """Show whether there is a mirror, how current it is, and its latest problems."""
 
 
 @transfer(in_group=GroupRole.MANAGE)

@@ -147,7 +147,7 @@ def get(id: MemoryId, *, include_deleted: IncludeDeleted = False) -> Item:
     "GET /v1/memories/{id}/history memory_history", within_categories=True, in_group=GroupRole.READ
 )
 def history(id: MemoryId, *, limit: ChangeLimit = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
-    """What happened to a memory, oldest first; also for one that was purged.
+    """Show what happened to a memory, oldest first; also for one that was purged.
 
     Raises:
         MemoryNotFound: this user never had to do with such a memory.
@@ -158,7 +158,7 @@ def history(id: MemoryId, *, limit: ChangeLimit = limits.DEFAULT_CHANGES) -> tup
     "GET /v1/memories/{id}/lineage memory_lineage", within_categories=True, in_group=GroupRole.READ
 )
 def lineage(id: MemoryId) -> Lineage:
-    """What took the place of a memory, whose place it took, and what ``undo`` would take back.
+    """Show what replaced a memory, what it replaced, and what ``undo`` would take back.
 
     Also of one that was forgotten or has expired. What this scope does not reach is not named.
     Memories that others share have no history here.
@@ -174,7 +174,7 @@ def lineage(id: MemoryId) -> Lineage:
     in_group=GroupRole.WRITE,
 )
 def archive(id: MemoryId, *, reason: Reason = None, expected_updated_at: Expected = None) -> Item:
-    """Put a memory aside: kept, and out of reads unless asked for.
+    """Archive a memory: it is kept, and found only on request.
 
     With ``expected_updated_at`` only in the state that has this ``updated_at``.
 
@@ -208,7 +208,7 @@ def pin(
     *,
     expected_updated_at: Expected = None,
 ) -> Item:
-    """Mark a memory as one to keep, or take the mark away.
+    """Pin a memory, so that it is kept, or unpin it.
 
     With ``expected_updated_at`` only in the state that has this ``updated_at``.
 
@@ -222,7 +222,7 @@ def pin(
     "POST /v1/memories/{id}/verify verify_memory", within_categories=True, in_group=GroupRole.WRITE
 )
 def verify(id: MemoryId, *, expected_updated_at: Expected = None) -> Item:
-    """Note that a memory was found to be still true.
+    """Confirm that a memory is still true.
 
     With ``expected_updated_at`` only in the state that has this ``updated_at``.
 
@@ -253,7 +253,7 @@ def rate(
     ] = None,
     expected_updated_at: Expected = None,
 ) -> Item:
-    """Say that a memory helped, or that it is not so.
+    """Say that a memory helped, is wrong or is outdated.
 
     The latest word of each user and agent counts.
     ``used`` raises it a little in searches, and keeps it from being forgotten. What a user calls
@@ -347,7 +347,7 @@ def merge(
     reason: Reason = None,
     **draft: Unpack[DraftFields],
 ) -> Added:
-    """Put one memory in the place of several, which are kept as history.
+    """Replace several memories by one; they are kept as history.
 
     What is not given is taken from them where they agree; tags are put together.
 
@@ -360,7 +360,7 @@ def merge(
 
 @change("POST /v1/memories/purge purge_memories", answers="purged", in_group=GroupRole.MANAGE)
 def purge(*, before_time: BeforeTime = False) -> int:
-    """Remove forgotten memories for good whose time has come; how many there were.
+    """Remove forgotten memories for good once their time has come; the result is how many.
 
     ``before_time`` removes every forgotten memory at once. History keeps that they existed.
     """
@@ -368,12 +368,12 @@ def purge(*, before_time: BeforeTime = False) -> int:
 
 @feed("GET /v1/themes list_themes", within_categories=True, in_group=GroupRole.READ)
 def themes() -> tuple[ThemeRecord, ...]:
-    """The headings with the number of active memories under each, most used first."""
+    """List the themes and the number of active memories of each, most used first."""
 
 
 @feed("GET /v1/projects list_projects", within_project=True)
 def projects() -> tuple[Project, ...]:
-    """The projects that this user has memories or conversations of, the latest first.
+    """List the projects that this user has memories or conversations about, latest first.
 
     A scope of a project lists that one alone.
     """
@@ -445,7 +445,7 @@ def changes(
     order: InOrder = Order.ASCENDING,
     limit: ChangeLimit = limits.DEFAULT_CHANGES,
 ) -> Changes:
-    """What happened after a revision, oldest first unless asked for in the other order.
+    """List what changed after a revision, oldest first unless asked for in the other order.
 
     To go on, give the last revision that was read as ``since``; from the newest on, as ``before``.
 

@@ -38,7 +38,7 @@ def proposals(
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
     cursor: PageCursor = None,
 ) -> Page[Proposal]:
-    """What was said but is not stored yet, and what others offer to share; by number.
+    """List proposals: what was said but waits for consent, and what others offer to share.
 
     ``state`` is open, approved, rejected, expired or any. What is offered by others has their
     name as its ``owner_id``, and is shown to the user alone: to no agent's key.
@@ -50,7 +50,7 @@ def proposals(
 
 @consent("POST /v1/proposals/{id}/approve approve", within_project=True, in_group=GroupRole.WRITE)
 def approve(id: ProposalId, *, reason: Reason = None) -> Added:
-    """Store what was proposed, or accept what another user offers; the result.
+    """Approve a proposal: store it, or accept what another user offers.
 
     Raises:
         ProposalNotFound: this user has no such proposal.
@@ -62,7 +62,7 @@ def approve(id: ProposalId, *, reason: Reason = None) -> Added:
 
 @consent("POST /v1/proposals/{id}/reject reject", within_project=True, in_group=GroupRole.WRITE)
 def reject(id: ProposalId, *, reason: Reason = None) -> Proposal:
-    """Turn down what was proposed: it is forgotten, and not proposed again for long; what
+    """Reject a proposal: it is forgotten, and not proposed again for long; what
     another user offered cannot be offered again.
 
     Raises:
@@ -121,7 +121,7 @@ def unlink(id: MemoryId, with_user: Annotated[str | None, _USER] = None) -> None
 
 @sharing("GET /v1/blocked-senders blocked_senders")
 def blocked_senders() -> tuple[BlockedSender, ...]:
-    """The users who can offer this one nothing, by name.
+    """List the blocked users, who can offer this one nothing.
 
     Raises:
         PermissionMissing: an agent asks.
@@ -130,7 +130,7 @@ def blocked_senders() -> tuple[BlockedSender, ...]:
 
 @sharing("PUT /v1/blocked-senders/{sender:path} block_sender")
 def block_sender(sender: Annotated[str, _USER]) -> BlockedSender:
-    """Want nothing of another user: what they have offered and shared ends, and they can offer
+    """Block a user: what they have offered and shared ends, and they can offer
     nothing new. Doing it again changes nothing.
 
     Raises:

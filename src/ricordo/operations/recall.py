@@ -116,8 +116,8 @@ def search(
     in_group=GroupRole.READ,
 )
 def related(id: MemoryId, *, limit: ResultLimit = limits.DEFAULT_RESULTS) -> tuple[Related, ...]:
-    """The memories that are about the same as one, or about the same people and things, the most
-    similar first. ``names`` says whom both mention.
+    """Find memories that are similar to one, or mention the same people and things, most similar
+    first. ``names`` says whom both mention.
 
     Raises:
         MemoryNotFound: there is no such memory, or it is another user's.
@@ -134,7 +134,7 @@ def relation_graph(
         int, Integer(2, limits.MAX_GRAPH_MEMORIES, about="How many memories at most.")
     ] = limits.DEFAULT_GRAPH_MEMORIES,
 ) -> RelationGraph:
-    """The most connected memories of a theme, or of all, and the relations among them.
+    """Show the most connected memories of a theme, or of all, and how they are related.
 
     Only active memories of this user's own that are related to another one shown: that are about
     the same, or mention the same people and things (``names``). Of a theme
@@ -319,7 +319,7 @@ def search_turns(
 
 @conversation("GET /v1/memories/{id}/source-turn read_source_turn", within_project=True)
 def source_turn(id: MemoryId) -> Turn | None:
-    """What was said that a memory was formed from.
+    """Show what was said that a memory was formed from.
 
     None where it was not formed from a conversation, where the turn is gone or cannot be known
     from others for certain, and for what another user shares: where that comes from is theirs.
@@ -339,7 +339,7 @@ def formed_turns(
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
     cursor: PageCursor = None,
 ) -> Page[FormedTurn]:
-    """What was said in a conversation, in order, each turn with the memories that came from it.
+    """List the turns of a conversation in order, each with the memories that came from it.
 
     The memories are those of ``source_turn``, also archived and superseded ones, the oldest
     first. With ``from_position`` the first page begins at that turn.

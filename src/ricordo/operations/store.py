@@ -59,8 +59,8 @@ def users(
         ),
     ] = "",
 ) -> tuple[str, ...]:
-    """Who has anything stored, in order; ``after`` is the last one of the page before. Groups are
-    listed apart."""
+    """List the users who have anything stored, in order; ``after`` is the last one of the page
+    before. Groups are listed apart."""
 
 
 @store("DELETE /v1/admin/users/{user_id:path} erase_user", permission=Permission.MANAGE)
@@ -191,12 +191,12 @@ def jobs(
     ] = None,
     limit: PageLimit = limits.DEFAULT_PAGE_ITEMS,
 ) -> tuple[Job, ...]:
-    """Background jobs in the order in which they run or ran."""
+    """List background jobs in the order in which they run or ran."""
 
 
 @job("GET /v1/admin/jobs/stats read_job_stats", permission=Permission.READ_ALL)
 def job_stats() -> tuple[JobStats, ...]:
-    """How many jobs of each kind wait, run, are done, dead or cancelled."""
+    """Count the jobs of each kind that wait, run, are done, dead or cancelled."""
 
 
 @job(
@@ -213,7 +213,7 @@ def run_jobs(
 
 @job("POST /v1/admin/jobs/{id}/retry retry_job", permission=Permission.MANAGE)
 def retry_job(id: JobId) -> None:
-    """Give a dead job a fresh set of attempts.
+    """Try a dead job again.
 
     Raises:
         JobNotFound, Conflict.
@@ -222,7 +222,7 @@ def retry_job(id: JobId) -> None:
 
 @job("POST /v1/admin/jobs/{id}/cancel cancel_job", permission=Permission.MANAGE)
 def cancel_job(id: JobId) -> None:
-    """Take a job out of the queue that waits, or is dead.
+    """Cancel a job that waits or is dead.
 
     What causes a job queues it again when the time comes, or the user's next round does: a
     cancelled round of upkeep is made up for by the next. What nothing would queue again cannot
@@ -302,7 +302,7 @@ def key(id: KeyId) -> ApiKey:
 
 @key_ring("DELETE /v1/admin/keys/{id} revoke_key", permission=Permission.MANAGE)
 def revoke_key(id: KeyId) -> ApiKey:
-    """End a key: it is refused from now on. One that was revoked before stays as it is.
+    """Revoke a key: it is refused from now on. One that was revoked before stays as it is.
 
     Raises:
         KeyNotFound: there is no such key.

@@ -179,7 +179,7 @@ class FileMemories:
             except Changed:
                 continue
             return True
-        raise Conflict(f"{shown(key)} is being changed all the time: view it and try again")
+        raise Conflict(f"{shown(key)} keeps changing: view it and try again")
 
     def move(self, key: str, new_key: str) -> None:
         """Rename a file, or all files of a directory.
@@ -240,7 +240,7 @@ class FileMemories:
             except Changed:
                 continue
             return len(concerned)
-        raise Conflict(f"{shown(key)} is being changed all the time: view it and try again")
+        raise Conflict(f"{shown(key)} keeps changing: view it and try again")
 
     @retried
     def _work_on(

@@ -25,7 +25,7 @@ from ricordo.web.wording import ownerships
 STATUSES: Final = {
     "": "Active",
     Status.ARCHIVED.value: "Archived",
-    Status.SUPERSEDED.value: "Superseded",
+    Status.SUPERSEDED.value: "Replaced",
     Status.DELETED.value: "Forgotten",
     "any": "All but forgotten",
 }
@@ -34,13 +34,13 @@ STATUSES: Final = {
 SORTS: Final = {
     "": "Newest first",
     "created_at-asc": "Oldest first",
-    "updated_at-desc": "Changed last",
+    "updated_at-desc": "Recently changed",
     "importance-desc": "Most important",
-    "access_count-desc": "Recalled most",
-    "last_accessed_at-desc": "Recalled last",
-    "confidence-asc": "Least sure",
+    "access_count-desc": "Most recalled",
+    "last_accessed_at-desc": "Recently recalled",
+    "confidence-asc": "Least certain",
     "theme-asc": "By theme",
-    "expires_at-asc": "Expiring next",
+    "expires_at-asc": "Expiring first",
 }
 """The sort orders. None by content: the cursor in the URL would quote it."""
 _DEFAULT_SORT: Final = "created_at-desc"

@@ -44,8 +44,8 @@ _TEMPLATE: Final = "memory.html"
 _REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
 _SAID: Final = {
     "used": "Noted: it helped.",
-    "wrong": "Noted: it is wrong, and shown as current nowhere.",
-    "outdated": "Noted: it is outdated, and shown as current nowhere.",
+    "wrong": "Noted: it is wrong. It is no longer shown as current.",
+    "outdated": "Noted: it is outdated. It is no longer shown as current.",
     "withdrawn": "Taken back.",
 }
 _UNLINKED: Final = "It is not shown here any more, and cannot be offered again."

@@ -26,7 +26,7 @@ STATES: Final = {
     _OPEN: "Open",
     ProposalState.APPROVED.value: "Approved",
     ProposalState.REJECTED.value: "Rejected",
-    ProposalState.EXPIRED.value: "Lapsed",
+    ProposalState.EXPIRED.value: "Expired",
     ANY: "All",
 }
 """The states to list, and their labels."""

@@ -68,7 +68,7 @@ def ownerships(whose: Whose) -> dict[str, str]:
 
 SOURCES: Final[Mapping[Source, str]] = {
     Source.USER_EXPLICIT: "The user asked to remember it",
-    Source.CONVERSATION: "Formed from a conversation",
+    Source.CONVERSATION: "Learned from a conversation",
     Source.TOOL_CALL: "From the result of a tool",
     Source.AUTO_DISCOVERY: "Discovered automatically",
     Source.SYSTEM: "Created by ricordo",
@@ -78,17 +78,17 @@ SOURCES: Final[Mapping[Source, str]] = {
 """How a memory came to be known."""
 
 JOBS: Final = {
-    "form": "Forming memories from a conversation",
-    "form-stale": "Finding idle conversations",
+    "form": "Learning from a conversation",
+    "form-stale": "Finding conversations to learn from",
     "webhook-changes": "Finding changes for webhooks",
     "webhook": "Delivering to webhooks",
     "compact": "Summarising long conversations",
     "summarise": "Updating the summary of a user",
-    "lapse-proposals": "Closing proposals that were not decided in time",
-    "lifecycle": "Removing what has expired",
+    "lapse-proposals": "Closing expired proposals",
+    "lifecycle": "Removing expired memories",
     "embed": "Computing vectors",
     "reindex": "Rebuilding the word index",
-    "scrub": "Overwriting what was erased",
+    "scrub": "Overwriting erased data",
     "plan-upkeep": "Planning the daily upkeep",
     "upkeep": "Daily upkeep",
     "consolidate": "Merging duplicates",
@@ -109,7 +109,7 @@ _CONSENT: Final = {
     "said again": "Approved by saying it again",
     "approved": "Approved",
     "rejected": "Rejected",
-    "expired": "Lapsed",
+    "expired": "Expired",
     "offered": "Offered to another user",
     "withdrawn": "No longer offered",
 }
@@ -136,7 +136,7 @@ _WORDS: Final[Mapping[Event, HistoryLine]] = {
     Event.UNLINK: HistoryLine("No longer shared", "unlink"),
     Event.TTL: HistoryLine("Expired", "time"),
     Event.PURGE: HistoryLine("Removed for good", "gone"),
-    Event.CONSENT: HistoryLine("Consent", "ask"),
+    Event.CONSENT: HistoryLine("Proposal", "ask"),
     Event.PIN: HistoryLine("Pinned", "pin"),
     Event.VERIFY: HistoryLine("Verified", "check"),
     Event.UNDO: HistoryLine("Undone", "back"),

@@ -121,19 +121,19 @@ export interface UserOperations {
   addMany(memories: Given<"add_memories">["memories"], more?: Omit<Given<"add_memories">, "memories">): Promise<Answer<"add_memories">>;
 
   /**
-   * Store what was proposed, or accept what another user offers; the result.
+   * Approve a proposal: store it, or accept what another user offers.
    */
   approve(id: Given<"approve">["id"], more?: Omit<Given<"approve">, "id">): Promise<Answer<"approve">>;
 
   /**
-   * Put a memory aside: kept, and out of reads unless asked for.
+   * Archive a memory: it is kept, and found only on request.
    *
    * With `expected_updated_at` only in the state that has this `updated_at`.
    */
   archive(id: Given<"archive_memory">["id"], more?: Omit<Given<"archive_memory">, "id">): Promise<Answer<"archive_memory">>;
 
   /**
-   * Look over what is stored: duplicates, contradictions, junk, unverified and expired.
+   * Check what is stored for duplicates, contradictions, junk, unverified and expired memories.
    *
    * It also lists what formation decided and why, the latest first. At most `limit` decisions and
    * findings of each kind are listed; the counts of findings are complete.
@@ -146,13 +146,13 @@ export interface UserOperations {
   backfillEmbeddings(): Promise<Answer<"backfill_embeddings">>;
 
   /**
-   * Want nothing of another user: what they have offered and shared ends, and they can offer
+   * Block a user: what they have offered and shared ends, and they can offer
    * nothing new. Doing it again changes nothing.
    */
   blockSender(sender: Given<"block_sender">["sender"]): Promise<Answer<"block_sender">>;
 
   /**
-   * The users who can offer this one nothing, by name.
+   * List the blocked users, who can offer this one nothing.
    */
   blockedSenders(): Promise<Answer<"blocked_senders">>;
 
@@ -165,14 +165,14 @@ export interface UserOperations {
   callTool(name: Given<"call_tool">["name"], more?: Omit<Given<"call_tool">, "name">): Promise<Answer<"call_tool">>;
 
   /**
-   * What happened after a revision, oldest first unless asked for in the other order.
+   * List what changed after a revision, oldest first unless asked for in the other order.
    *
    * To go on, give the last revision that was read as `since`; from the newest on, as `before`.
    */
   changes(since?: Given<"list_changes">["since"], more?: Omit<Given<"list_changes">, "since">): Promise<Answer<"list_changes">>;
 
   /**
-   * What this user's programs have saved, the latest first, without the states themselves.
+   * List what this user's programs have saved, latest first, without the states themselves.
    */
   checkpoints(more?: Given<"list_checkpoints">): Pages<Answer<"list_checkpoints">>;
 
@@ -186,7 +186,7 @@ export interface UserOperations {
   compact(thread: Given<"compact">["thread"]): Promise<Answer<"compact">>;
 
   /**
-   * Merge what says the same, replace what is outdated, link what belongs together.
+   * Merge duplicates, replace what is outdated, link what belongs together.
    *
    * Each pair of memories is looked at once in 14 days, and so many a day
    * (`consolidation_daily_pairs`). `dry_run` says what would be done without a language
@@ -216,7 +216,7 @@ export interface UserOperations {
   context(message?: Given<"build_context">["message"], more?: Omit<Given<"build_context">, "message">): Promise<Answer<"build_context">>;
 
   /**
-   * How many memories this user has and how often things happened.
+   * Count this user's memories and what happened to them.
    *
    * `days` counts only the last ones, today included.
    */
@@ -231,7 +231,7 @@ export interface UserOperations {
   createWebhook(url: Given<"create_webhook">["url"], more?: Omit<Given<"create_webhook">, "url">): Promise<Answer<"create_webhook">>;
 
   /**
-   * What happened on each of the last days (UTC): every one of them, today last.
+   * Show what happened on each of the last days (UTC): every one of them, today last.
    *
    * It counts this user's own memories. Recalls are written with some delay: those of the last
    * minute may still be missing.
@@ -239,7 +239,7 @@ export interface UserOperations {
   daily(more?: Given<"read_daily">): Promise<Answer<"read_daily">>;
 
   /**
-   * What this user's conversations of a day were about, in order; today if none is given.
+   * List what this user's conversations of a day were about; today if none is given.
    *
    * It has what was put into summaries: see :meth:`compact`. Days are those of the setting
    * `timezone`.
@@ -273,12 +273,12 @@ export interface UserOperations {
   embeddingStates(ids: Given<"read_embedding_states">["ids"]): Promise<Answer<"read_embedding_states">>;
 
   /**
-   * Where the vectors are made, who decided that, and how far it has come.
+   * Show where vectors are computed, who chose that, and the progress.
    */
   embeddingStatus(): Promise<Answer<"read_embeddings">>;
 
   /**
-   * The steps of background work for this user, or for one conversation, the latest first.
+   * List the steps of background work for this user, or for one conversation, latest first.
    */
   events(more?: Given<"list_events">): Pages<Answer<"list_events">>;
 
@@ -317,7 +317,7 @@ export interface UserOperations {
   form(thread?: Given<"form">["thread"]): Promise<Answer<"form">>;
 
   /**
-   * What was said in a conversation, in order, each turn with the memories that came from it.
+   * List the turns of a conversation in order, each with the memories that came from it.
    *
    * The memories are those of `source_turn`, also archived and superseded ones, the oldest
    * first. With `from_position` the first page begins at that turn.
@@ -348,12 +348,12 @@ export interface UserOperations {
   groups(): Promise<Answer<"list_my_groups">>;
 
   /**
-   * What happened to a memory, oldest first; also for one that was purged.
+   * Show what happened to a memory, oldest first; also for one that was purged.
    */
   history(id: Given<"memory_history">["id"], more?: Omit<Given<"memory_history">, "id">): Promise<Answer<"memory_history">>;
 
   /**
-   * What took the place of a memory, whose place it took, and what `undo` would take back.
+   * Show what replaced a memory, what it replaced, and what `undo` would take back.
    *
    * Also of one that was forgotten or has expired. What this scope does not reach is not named.
    * Memories that others share have no history here.
@@ -400,19 +400,19 @@ export interface UserOperations {
   loadCheckpoint(thread: Given<"load_checkpoint">["thread"]): Promise<Answer<"load_checkpoint"> & { etag: string }>;
 
   /**
-   * Who is in a group of this user, and as what, by name.
+   * List the members of a group of this user, with their roles.
    */
   members(group: Given<"list_group_members">["group"]): Promise<Answer<"list_group_members">>;
 
   /**
-   * Put one memory in the place of several, which are kept as history.
+   * Replace several memories by one; they are kept as history.
    *
    * What is not given is taken from them where they agree; tags are put together.
    */
   merge(ids: Given<"merge_memories">["ids"], content: Given<"merge_memories">["content"], more?: Omit<Given<"merge_memories">, "ids" | "content">): Promise<Answer<"merge_memories">>;
 
   /**
-   * Record what was said, so that it can be found and formed into memories.
+   * Record what was said, to be found again and to form memories from.
    *
    * Recording is all that is waited for. Memories are formed in the background once the
    * conversation has been silent for a moment; `form` does it at once.
@@ -427,21 +427,21 @@ export interface UserOperations {
   observe(messages: Given<"observe">["messages"], more: Omit<Given<"observe">, "messages">): Promise<Answer<"observe">>;
 
   /**
-   * Mark a memory as one to keep, or take the mark away.
+   * Pin a memory, so that it is kept, or unpin it.
    *
    * With `expected_updated_at` only in the state that has this `updated_at`.
    */
   pin(id: Given<"pin_memory">["id"], pinned?: Given<"pin_memory">["pinned"], more?: Omit<Given<"pin_memory">, "id" | "pinned">): Promise<Answer<"pin_memory">>;
 
   /**
-   * The projects that this user has memories or conversations of, the latest first.
+   * List the projects that this user has memories or conversations about, latest first.
    *
    * A scope of a project lists that one alone.
    */
   projects(): Promise<Answer<"list_projects">>;
 
   /**
-   * What was said but is not stored yet, and what others offer to share; by number.
+   * List proposals: what was said but waits for consent, and what others offer to share.
    *
    * `state` is open, approved, rejected, expired or any. What is offered by others has their
    * name as its `owner_id`, and is shown to the user alone: to no agent's key.
@@ -449,7 +449,7 @@ export interface UserOperations {
   proposals(more?: Given<"list_proposals">): Pages<Answer<"list_proposals">>;
 
   /**
-   * Remove forgotten memories for good whose time has come; how many there were.
+   * Remove forgotten memories for good once their time has come; the result is how many.
    *
    * `before_time` removes every forgotten memory at once. History keeps that they existed.
    */
@@ -465,7 +465,7 @@ export interface UserOperations {
   query(query: Given<"query_memories">["query"], more?: Omit<Given<"query_memories">, "query">): Promise<Answer<"query_memories">>;
 
   /**
-   * Say that a memory helped, or that it is not so.
+   * Say that a memory helped, is wrong or is outdated.
    *
    * The latest word of each user and agent counts.
    * `used` raises it a little in searches, and keeps it from being forgotten. What a user calls
@@ -496,19 +496,19 @@ export interface UserOperations {
   redact(threadId: Given<"redact_turn">["thread_id"], position: Given<"redact_turn">["position"], more?: Omit<Given<"redact_turn">, "thread_id" | "position">): Promise<Answer<"redact_turn">>;
 
   /**
-   * Turn down what was proposed: it is forgotten, and not proposed again for long; what
+   * Reject a proposal: it is forgotten, and not proposed again for long; what
    * another user offered cannot be offered again.
    */
   reject(id: Given<"reject">["id"], more?: Omit<Given<"reject">, "id">): Promise<Answer<"reject">>;
 
   /**
-   * The memories that are about the same as one, or about the same people and things, the most
-   * similar first. `names` says whom both mention.
+   * Find memories that are similar to one, or mention the same people and things, most similar
+   * first. `names` says whom both mention.
    */
   related(id: Given<"related_memories">["id"], more?: Omit<Given<"related_memories">, "id">): Promise<Answer<"related_memories">>;
 
   /**
-   * The most connected memories of a theme, or of all, and the relations among them.
+   * Show the most connected memories of a theme, or of all, and how they are related.
    *
    * Only active memories of this user's own that are related to another one shown: that are about
    * the same, or mention the same people and things (`names`). Of a theme
@@ -536,7 +536,7 @@ export interface UserOperations {
   restore(id: Given<"restore_memory">["id"], more?: Omit<Given<"restore_memory">, "id">): Promise<Answer<"restore_memory">>;
 
   /**
-   * Take up a conversation again, after a break or a restart.
+   * Resume a conversation after a break or a restart.
    *
    * The window has the latest `window_kept_turns` turns, a summary of all
    * earlier ones, and what else the user talked about today.
@@ -604,7 +604,7 @@ export interface UserOperations {
   setMember(group: Given<"set_group_member">["group"], member: Given<"set_group_member">["member"], role: Given<"set_group_member">["role"]): Promise<Answer<"set_group_member">>;
 
   /**
-   * What was said that a memory was formed from.
+   * Show what was said that a memory was formed from.
    *
    * None where it was not formed from a conversation, where the turn is gone or cannot be known
    * from others for certain, and for what another user shares: where that comes from is theirs.
@@ -612,7 +612,7 @@ export interface UserOperations {
   sourceTurn(id: Given<"read_source_turn">["id"]): Promise<Answer<"read_source_turn">>;
 
   /**
-   * What is known of this user as one text; None when nothing is.
+   * Summarise what is known of this user in one text; None when nothing is.
    *
    * It is updated after each formation, by the language model or else by a template.
    */
@@ -632,22 +632,22 @@ export interface UserOperations {
   testWebhook(id: Given<"test_webhook">["id"]): Promise<Answer<"test_webhook">>;
 
   /**
-   * The headings with the number of active memories under each, most used first.
+   * List the themes and the number of active memories of each, most used first.
    */
   themes(): Promise<Answer<"list_themes">>;
 
   /**
-   * One conversation: how long it is, and how far memories have been formed from it.
+   * Show a conversation: its length, and up to which turn memories were formed.
    */
   thread(threadId: Given<"read_thread">["thread_id"]): Promise<Answer<"read_thread">>;
 
   /**
-   * This user's conversations, the latest first.
+   * List this user's conversations, latest first.
    */
   threads(more?: Given<"list_threads">): Pages<Answer<"list_threads">>;
 
   /**
-   * What was said in a conversation, in order.
+   * List the turns of a conversation in order.
    */
   turns(threadId: Given<"list_turns">["thread_id"], more?: Omit<Given<"list_turns">, "thread_id">): Pages<Answer<"list_turns">>;
 
@@ -702,7 +702,7 @@ export interface UserOperations {
   userProfile(): Promise<Answer<"read_profile">>;
 
   /**
-   * Note that a memory was found to be still true.
+   * Confirm that a memory is still true.
    *
    * With `expected_updated_at` only in the state that has this `updated_at`.
    */
@@ -724,7 +724,7 @@ export interface UserOperations {
   webhooks(): Promise<Answer<"list_webhooks">>;
 
   /**
-   * The latest turns of a conversation, and a bridge that summarises the earlier ones.
+   * Show the latest turns of a conversation, and a summary of the earlier ones.
    *
    * At most `window_turns` turns, whatever is still waiting to be put into a summary. A
    * conversation in which nothing was said yet has an empty window. One that was resumed by this

@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 4b06f090896954d6045ae7fb2bd75c6f3473dd918f50a70b7b7b919b70579dbe
+// OpenAPI document: sha256 beeae922de31800fb88939c664eab2c4fb5bd574cb8df33f2904c0b4cc4471fb
 
 export interface paths {
     "/v1/threads": {
