@@ -7,7 +7,7 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_OBSERVED_MESSAGES, MAX_TOOL_CALLS_BYTES, MAX_TURN_CHARS
-from ricordo.proxy.memory import ChatExchange, remember, turns_of
+from ricordo.proxy.memory import ChatExchange, count_used, remember, turns_of
 from ricordo.proxy.wire import ASSISTANT, NO_MESSAGE, TOOL, USER, ChatMessage
 
 pytestmark = pytest.mark.requirement("proxy.observes")
@@ -105,7 +105,7 @@ def test_what_the_answer_used_is_counted(ana: UserMemory) -> None:
     used = ana.add("Drinks green tea in the morning").id
     unused = ana.add("Owns a red bicycle").id
     answer = assistant("You drink green tea in the morning.")
-    remember(ana, ChatExchange("t", [user("What do I drink?")], answer, (used, unused)))
-    remember(ana, ChatExchange("t", [user("What do I drink?")], NO_MESSAGE, (used,)))
+    count_used(ana, ChatExchange("t", [user("What do I drink?")], answer, (used, unused)))
+    count_used(ana, ChatExchange("t", [user("What do I drink?")], NO_MESSAGE, (used,)))
     ana.recall.accesses.flush()
     assert ana.counters().retrieval_hit_rate == 0.5

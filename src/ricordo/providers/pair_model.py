@@ -4,7 +4,7 @@ and in all of its languages.
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from typing import Any, Final
@@ -48,9 +48,10 @@ class PairModel:
         ids: list[int] = self._tokenizer.encode(begin, add_special_tokens=False).ids
         return [*ids[:most], _BETWEEN]
 
-    def run(self, pairs: Sequence[Pair], until: float = math.inf) -> Any:
-        """A row of numbers for each pair: for a first batch on each thread, and for those that
-        follow as long as one more will probably be done by the moment ``until``.
+    def run(self, pair: Callable[[int], Pair], count: int, until: float = math.inf) -> Any:
+        """A row of numbers for each of so many pairs: for a first batch on each thread, and for
+        those that follow as long as one more will probably be done by the moment ``until``. Each
+        thread makes its own pairs.
         """
         took = 0.0
 
@@ -60,11 +61,12 @@ class PairModel:
             if number >= _THREADS and started + took > until:
                 return None
             start = number * _BATCH
-            found = self._session.run(None, packed(pairs[start : start + _BATCH]))[0]
+            batch = [pair(place) for place in range(start, min(start + _BATCH, count))]
+            found = self._session.run(None, packed(batch))[0]
             took = time.monotonic() - started
             return found
 
-        found = self._pool.map(rows, range(math.ceil(len(pairs) / _BATCH)))
+        found = self._pool.map(rows, range(math.ceil(count / _BATCH)))
         return np.concatenate(list(takewhile(lambda one: one is not None, found)))
 
 

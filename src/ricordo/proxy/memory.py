@@ -125,7 +125,7 @@ class ChatExchange:
 
 
 def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False) -> None:
-    """Store the messages, and count which memories the answer used.
+    """Store the messages and the answer.
 
     With ``asked`` the messages are stored already, and only the answer is not.
 
@@ -141,6 +141,14 @@ def remember(memory: UserMemory, exchange: ChatExchange, *, asked: bool = False)
             turns = _new_turns(memory, exchange.thread, exchange)
         if turns:
             memory.observe(turns, thread=exchange.thread)
+
+
+def count_used(memory: UserMemory, exchange: ChatExchange) -> None:
+    """Count which memories the answer used.
+
+    Raises:
+        RicordoError: they could not be counted.
+    """
     answer = storable(exchange.answer.text).strip()
     if exchange.recalled and answer:
         memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])

@@ -33,6 +33,7 @@ from ricordo.proxy.memory import (
     FaultLog,
     Recalled,
     asked_last,
+    count_used,
     remember,
 )
 from ricordo.proxy.openai import OPENAI
@@ -627,7 +628,10 @@ class ChatProxy:
         def write() -> None:
             log_errors(partial(chat.note, ids))
             asked = chat.asked is not None and chat.asked.result()  # it began before
-            remember(chat.memory, chat.exchange(answer), asked=asked)
+            exchange = chat.exchange(answer)
+            remember(chat.memory, exchange, asked=asked)
+            if exchange.recalled and answer.text:  # the client need not wait for that
+                self._background.do(partial(count_used, chat.memory, exchange))
 
         chat.answered = self._background.do(write)
 

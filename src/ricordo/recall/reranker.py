@@ -19,7 +19,7 @@ import numpy as np
 
 from ricordo.fork_safety import OnePerProcess
 from ricordo.providers.local_embedder import SHIPPED_READER_GRAPH, usable_cores
-from ricordo.providers.pair_model import PairModel
+from ricordo.providers.pair_model import Pair, PairModel
 from ricordo.recall.ranking import Scores
 
 _log = logging.getLogger(__name__)
@@ -116,7 +116,11 @@ class Reranker:
         """How much rather lines answer than not: the first few, and more while there is time."""
         until = time.monotonic() + seconds
         asked = self._model.first(question, QUESTION_TOKENS)
-        said: Scores = self._model.run([(asked, self._line(one)) for one in lines], until)[:, 0]
+
+        def pair(place: int) -> Pair:
+            return asked, self._line(lines[place])
+
+        said: Scores = self._model.run(pair, len(lines), until)[:, 0]
         return said
 
     def _line(self, line: Line) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ricordo.fork_safety import OnePerProcess
 from ricordo.providers.local_embedder import SHIPPED_STANCE_GRAPH
-from ricordo.providers.pair_model import PairModel
+from ricordo.providers.pair_model import Pair, PairModel
 
 _log = logging.getLogger(__name__)
 
@@ -46,9 +46,11 @@ class Comparer:
 
     def stances(self, new: str, olds: Sequence[str]) -> list[Stance]:
         later = self._model.second(new, _NEW_TOKENS)
-        odds = np.exp(
-            self._model.run([(self._model.first(old, _OLD_TOKENS), later) for old in olds])
-        )
+
+        def pair(place: int) -> Pair:
+            return self._model.first(olds[place], _OLD_TOKENS), later
+
+        odds = np.exp(self._model.run(pair, len(olds)))
         return [Stance(*row) for row in (odds / odds.sum(1, keepdims=True)).tolist()]
 
 

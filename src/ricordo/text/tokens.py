@@ -23,6 +23,7 @@ _WORD = re.compile(r" ?(?:[a-z]+|[A-Z]+[a-z]*)")
 _PAIR_TWICE = re.compile(r"([A-Za-z]{2})\1")
 _REPEAT_COST: Final = 4  # units; twice as many are less than a token
 
+_LONGEST_KEPT: Final = 24  # letters of a word whose cost is kept
 _START_COST: Final = 1  # some tokenizers mark the start of a text
 _UNITS: Final = 9  # of letter prices per token
 _CUT_MARK: Final = "…"
@@ -89,7 +90,14 @@ def estimate_tokens(text: str) -> int:
 
 
 def _word_cost(word: str) -> int:
-    return 1 if word in token_costs().words else _letters_cost(word)
+    if word in token_costs().words:
+        return 1
+    return _letters_cost(word) if len(word) > _LONGEST_KEPT else _kept_cost(word)
+
+
+@functools.lru_cache(maxsize=8192)
+def _kept_cost(word: str) -> int:
+    return _letters_cost(word)
 
 
 def _letters_cost(word: str) -> int:
