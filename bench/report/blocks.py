@@ -9,6 +9,7 @@ from typing import Final
 from bench.report import finding, languages, times
 from bench.report.figures import Figures
 from bench.report.floors import floors
+from bench.report.outcomes import outcomes
 from bench.report.running import ROOT
 from bench.report.sections import Sizes
 from bench.report.tables import both, table
@@ -109,6 +110,7 @@ def _service(figures: Figures) -> str:
 
 
 _BLOCKS: Final[dict[str, tuple[str, Callable[[Figures], str]]]] = {
+    "outcomes": ("recall", outcomes),
     "recall": ("recall", _recall),
     "languages": ("languages", _with_command("languages", languages.tables)),
     "peers": ("peers", _with_command("peers", finding.peers_table)),

@@ -35,7 +35,7 @@ def test_figures_of_pages_are_those_of_the_report(published: Figures) -> None:
         assert blocks.names(text), path
         assert blocks.filled(text, published) == text, path
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert blocks.names(readme) == ["recall", "service", "formation"]
+    assert blocks.names(readme) == ["outcomes", "recall", "service"]
     with pytest.raises(KeyError):
         blocks.filled(MARKED.format(name="taste"), published)
 
