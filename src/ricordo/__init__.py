@@ -151,6 +151,7 @@ if TYPE_CHECKING:
     from ricordo.model.search import (
         Bullet,
         MemoryHit,
+        NamedEntity,
         QueryAnswer,
         Related,
         RelationEdge,
@@ -267,6 +268,7 @@ __all__ = [
     "MirrorStatus",
     "ModelRefused",
     "ModelUnavailable",
+    "NamedEntity",
     "NewMemory",
     "NewTurn",
     "NotAuthenticated",
@@ -371,8 +373,8 @@ _LAZY: Final = {
         ),
         "model.scope": "ApiKey CreatedKey Grant",
         "model.search": (
-            "Bullet MemoryHit QueryAnswer Related RelationEdge RelationGraph Returns SearchResults "
-            "Signals SupersededStatement TurnHit TurnPart"
+            "Bullet MemoryHit NamedEntity QueryAnswer Related RelationEdge RelationGraph Returns "
+            "SearchResults Signals SupersededStatement TurnHit TurnPart"
         ),
         "model.thread": "Checkpoint CheckpointInfo CompactionReport DayEntry DayLog Window",
         "model.webhook": "Webhook WebhookDelivery WebhookSecret",

@@ -26,7 +26,7 @@ FormedTurn Grant GrantNotFound Group GroupMember GroupNotFound GroupRole Illegal
 ImportFailed ImportReport InvalidBackup InvalidCursor InvalidInput InvalidPolicy InvalidSignature
 InvalidValue Item ItemFilter Job JobNotFound JobState JobStats KeyKind KeyNotFound Lane
 LanguageModelError Lineage Link LinkState Membership Memory MemoryHit MemoryNotFound MemoryType
-MirrorEntry MirrorReport MirrorStatus ModelRefused ModelUnavailable NewMemory NewTurn
+MirrorEntry MirrorReport MirrorStatus ModelRefused ModelUnavailable NamedEntity NewMemory NewTurn
 NotAuthenticated NotFound NotOwner NothingToUndo Observed Occupied OfferRefused OtherProject
 Ownership Page PairAction PairDecision Permission PermissionMissing Profile ProfileField
 ProfileUpdate Project Proposal ProposalKind ProposalNotFound ProposalState Proposed QueryAnswer

@@ -120,6 +120,21 @@ def test_nobody_else_says_who_is_who(searching_store: Memory) -> None:
     assert aliases(ana) == []
 
 
+@pytest.mark.requirement("graph.relations")
+def test_the_graph_says_who_is_named_and_where(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    named, peonies, _ = family(ana)
+    tools = ana.add("Carolina borrowed the ladder.", theme="tools").id
+    ana.archive(ana.add("Carolina was ill.").id)
+    (carolina,) = [one for one in ana.relation_graph().entities if "Carolina" in one.names]
+    assert (carolina.told, carolina.memories) == ("my sister", (tools, peonies, named))
+    (there,) = ana.relation_graph("tools").entities
+    assert (there.names, there.memories) == (("Carolina",), (tools,))
+    assert ana.relation_graph("nowhere").entities == ()
+    assert ana.narrow(categories="tools").relation_graph().entities == ()
+    assert searching_store.user("ben").relation_graph().entities == ()
+
+
 @pytest.mark.requirement("access.categories")
 def test_a_confined_scope_knows_whom_its_themes_name(searching_store: Memory) -> None:
     ana = searching_store.user("ana")

@@ -50,7 +50,9 @@ def furnish(user: UserMemory) -> None:
 
 def circles(page: str) -> dict[int, str]:
     """What the nodes are called, by their memories."""
-    found = re.findall(r'<a href="/ui/memories/(\d+)">\s*<title>([^<]*)</title>', page)
+    found = re.findall(
+        r'<a data-id="\d+" href="/ui/memories/(\d+)">\s*<title>([^<]*)</title>', page
+    )
     return {int(number): title for number, title in found}
 
 
@@ -94,6 +96,49 @@ def test_a_theme_has_a_graph_of_its_own(site: Service) -> None:
         "Games (1)",
     ]
     assert re.findall(r'value="(\w+)" selected', page) == ["boats"]
+
+
+def test_who_is_named_is_drawn_with_what_names_them(site: Service) -> None:
+    ana = site.memory.user("ana")
+    named = ana.add("User's sister is called Carolina.", type="fact").id
+    peonies = ana.add("Carolina grows peonies.").id
+    tests = ana.add("The peonies are watered by night", project_id="acme/garden").id
+    page = site.client().get("/ui/graph").text
+    assert set(circles(page)) >= {named, peonies}
+    assert re.findall(r"<title>named: (.*?)</title>", page) == ["Carolina (my sister)"]
+    assert len(re.findall(r'class="relation naming" data-one="-1"', page)) == 2
+    lists = page.partition('id="named"')[2]
+    assert re.findall(r"<dt><bdi>([^<]*)</bdi>", lists)[0] == "Carolina"
+    assert re.findall(r'<dd><a href="/ui/memories/(\d+)"', lists)[:2] == [str(peonies), str(named)]
+    legend = re.findall(r"</svg>([a-z ]+)</li>", page)
+    assert legend == ["fact", "who and what is named", "project"]
+    assert "<title>project: acme/garden</title>" in page
+    assert tests in circles(page)
+    assert re.findall(r"<dt><bdi>([^<]*)</bdi>", lists) == ["Carolina", "acme/garden"]
+
+
+def test_an_empty_graph_says_why(site: Service) -> None:
+    ana = site.memory.user("ana")
+    visit = site.client()
+    assert "Nothing is remembered yet" in visit.get("/ui/graph").text
+    ana.add("Plays chess")
+    assert "There is one memory, and a relation needs two" in visit.get("/ui/graph").text
+    ana.add("the old blue boat leaks")
+    page = visit.get("/ui/graph").text
+    assert "No two memories are similar enough: from a similarity of 0." in page
+    assert "sister is called Carolina" in page
+    assert "no memory of this theme" in visit.get("/ui/graph?theme=boats").text
+
+
+@pytest.mark.browser
+def test_what_one_points_at_stands_out(page: Page) -> None:
+    chair = page.locator("svg.drawing a").first
+    chair.focus()
+    expect(page.locator("svg.drawing")).to_have_class(re.compile(r"\basked\b"))
+    expect(page.locator("svg.drawing a.lit")).to_have_count(3)
+    expect(page.locator("svg.drawing line.lit")).to_have_count(2)
+    page.locator("h1").click()
+    expect(page.locator("svg.drawing a.lit")).to_have_count(0)
 
 
 @pytest.fixture(scope="module")

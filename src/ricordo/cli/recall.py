@@ -104,8 +104,14 @@ def _read_filters(given: Iterable[str]) -> dict[str, Any]:
 
 
 def _graph_table(found: "RelationGraph") -> Shown:
+    named = [
+        f"{', '.join(one.names)}{f' ({one.told})' if one.told else ''}:"
+        f" {', '.join(map(str, one.memories))}"
+        for one in found.entities
+    ]
+    said = "\n".join(["Named in:", *named]) if named else ""
     if not found.memories:
-        return "No memories here are about the same."
+        return said or "No memories here are about the same."
     near: dict[int, list[str]] = {item.id: [] for item in found.memories}
     for edge in found.relations:
         near[edge.one].append(f"{edge.other} ({edge.similarity:.2f})")
@@ -114,7 +120,8 @@ def _graph_table(found: "RelationGraph") -> Shown:
         [str(item.id), item.theme, ", ".join(near[item.id]), one_line(item.content)]
         for item in found.memories
     ]
-    note = "More are related; --limit shows more at once." if found.more else None
+    more = "More are related; --limit shows more at once." if found.more else ""
+    note = "\n".join(filter(None, (more, said))) or None
     return TableListing(["ID", "Theme", "Related to", "Memory"], rows, note)
 
 

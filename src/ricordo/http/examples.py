@@ -131,6 +131,7 @@ GRAPH: Final[dict[str, Any]] = {
     "memories": [ITEM, {**ITEM, "id": 9, "content": "Likes green tea best"}],
     "relations": [{"one": 7, "other": 9, "similarity": 0.78, "names": []}],
     "more": False,
+    "entities": [{"names": ["Carolina"], "told": "my sister", "memories": [9]}],
 }
 LINK: Final[dict[str, Any]] = {
     "id": 7,

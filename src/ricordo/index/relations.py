@@ -66,6 +66,10 @@ _active_before: Final = PreparedStatement(
 )
 
 
+Mentions = Mapping[Entity, Sequence[Any]]
+"""Rows of memories with their vectors, by whom they mention."""
+
+
 class Shared(NamedTuple):
     """What two memories that mention the same have in common."""
 
@@ -147,7 +151,7 @@ class Relating:
             remove_relations(writing, [item_id for item_id, _ in listed])
             self.note(writing, listed, known, near)
 
-    def by_name(
+    def mentions(
         self,
         view: ReadTransaction,
         user_id: str,
@@ -156,18 +160,18 @@ class Relating:
         themes: Collection[str] | None,
         project: str | None,
         ids: Collection[int] = (),
-    ) -> dict[Pair, Shared]:
-        """Memories that mention the same one, each with those that are nearest to it.
+    ) -> Mentions:
+        """The memories that mention each of these, the latest first.
 
         Found when they are asked for, because who is who may change with every memory. Of one who
-        is mentioned often, the latest are compared, and ``ids``.
+        is mentioned often, the latest are looked at, and ``ids``.
         """
         where = active(user_id, view.now)
         if themes is not None:
             where = sa.and_(where, items.c.theme.in_(sorted(themes)))
         if project is not None:
             where = sa.and_(where, in_project(items, project))
-        found: dict[Pair, Shared] = {}
+        found: dict[Entity, list[Any]] = {}
         for entity in whom if self.per_memory else ():
             having = self._having(view, user_id, names.spellings(entity), where)
             latest = {*having[:MAX_MENTIONS], *set(having).intersection(ids)}
@@ -176,6 +180,14 @@ class Relating:
                 for row in texts_with_vectors(view.connection, user_id, latest)
                 if any(one.entity == entity for one in names.mentioned(row.content))
             ]
+            if rows:
+                found[entity] = sorted(rows, key=lambda row: -row.id)
+        return found
+
+    def by_name(self, view: ReadTransaction, mentions: Mentions) -> dict[Pair, Shared]:
+        """Memories that mention the same one, each with those that are nearest to it."""
+        found: dict[Pair, Shared] = {}
+        for entity, rows in mentions.items():
             cosines = _cosines(view.connection, rows)
             members = np.array([row.id for row in rows])
             for place, row in enumerate(rows):

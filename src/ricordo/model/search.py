@@ -260,12 +260,26 @@ class RelationEdge(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RelationGraph(Record):
-    """Memories, the most connected first, and the relations among them, the closest first.
+class NamedEntity(Record):
+    """Somebody or something that the user has named: all ``names``, what it is to the user
+    (``told``, such as "my sister") if that is clear, and the ids of the ``memories`` that mention
+    it, the latest first.
+    """
 
-    ``more`` says that others were left out.
+    names: tuple[str, ...]
+    told: str | None
+    memories: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationGraph(Record):
+    """Memories, the most connected first, the relations among them, the closest first, and the
+    ``entities`` that memories mention, the most mentioned first.
+
+    ``more`` says that other memories were left out.
     """
 
     memories: tuple[Item, ...]
     relations: tuple[RelationEdge, ...]
     more: bool
+    entities: tuple[NamedEntity, ...] = ()

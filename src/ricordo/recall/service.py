@@ -12,13 +12,14 @@ from ricordo.index.backfill import VectorBackfill
 from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
 from ricordo.index.names import UserNames
-from ricordo.index.relations import PreparedWrite, Relating, Shared
+from ricordo.index.relations import Mentions, PreparedWrite, Relating, Shared
 from ricordo.limits import MAX_GRAPH_MEMORIES, MAX_GRAPHED_MEMORIES, MAX_RESULTS
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.search import (
     Bullet,
+    NamedEntity,
     QueryAnswer,
     QueryRequest,
     Related,
@@ -43,7 +44,7 @@ from ricordo.storage.relations import (
     relations_within,
 )
 from ricordo.storage.search_rows import texts_with_vectors
-from ricordo.storage.sql import plan_by_values
+from ricordo.storage.sql import Condition, plan_by_values
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, matching
 from ricordo.text.secrets import without_secrets
@@ -66,7 +67,8 @@ class Relations:
         wanted: ItemFilter | None = None,
     ) -> list[Related]:
         wanted = wanted or ItemFilter()
-        shared = self._shared(view, user_id, wanted.theme, wanted.in_project, ids)
+        mentions = self._mentions(view, user_id, wanted.theme, wanted.in_project, ids)
+        shared = self.relating.by_name(view, mentions)
         found: dict[int, Shared] = {}
         stored = relations_of(view.connection, user_id, ids)
         for low, high, near in _joined(stored, shared):
@@ -92,15 +94,15 @@ class Relations:
         ]
         return sorted(related, key=lambda one: (-one.similarity, -one.id))[:limit]
 
-    def _shared(
+    def _mentions(
         self,
         view: ReadTransaction,
         user_id: str,
         themes: Collection[str] | None,
         project: str | None,
         ids: Collection[int] | None = None,
-    ) -> dict[Pair, Shared]:
-        """Which memories mention the same; with ``ids``, the same as these."""
+    ) -> Mentions:
+        """Which memories mention whom; with ``ids``, whom these mention."""
         names = self.names.of(view, user_id, themes, project)
         if not names:
             return {}
@@ -109,7 +111,7 @@ class Relations:
             texts = [row.content for row in texts_with_vectors(view.connection, user_id, ids)]
             mentioned = (one.entity for text in texts for one in names.mentioned(text))
             whom = list(dict.fromkeys(mentioned))
-        return self.relating.by_name(view, user_id, names, whom, themes, project, ids or ())
+        return self.relating.mentions(view, user_id, names, whom, themes, project, ids or ())
 
     def graph(
         self,
@@ -130,7 +132,8 @@ class Relations:
             view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
         )
         considered = latest[:MAX_GRAPHED_MEMORIES]
-        shared = self._shared(view, user_id, themes, wanted.in_project)
+        mentions = self._mentions(view, user_id, themes, wanted.in_project)
+        shared = self.relating.by_name(view, mentions)
         pairs = {*pairs_brought_by(view.connection, user_id, considered), *shared}
         eligible = set(considered)
         if len(latest) > len(considered):  # otherwise these are all that can be shown
@@ -155,7 +158,26 @@ class Relations:
                 sorted(edges, key=lambda edge: (-edge.similarity, edge.one, edge.other))
             ),
             more=len(near) > len(chosen) or len(latest) > len(considered),
+            entities=_entities(view, mentions, where, limit),
         )
+
+
+def _entities(
+    view: ReadTransaction, mentions: Mentions, where: Condition, limit: int
+) -> tuple[NamedEntity, ...]:
+    """Those whom memories that meet a condition mention, the most mentioned first."""
+    ids = {row.id for rows in mentions.values() for row in rows}
+    wanted = ids_among(view.connection, where, ids) if ids else set()
+    found = [
+        NamedEntity(
+            names=entity.names,
+            told=entity.told,
+            memories=tuple(row.id for row in rows if row.id in wanted)[:limit],
+        )
+        for entity, rows in mentions.items()
+    ]
+    named = sorted(found, key=lambda one: (-len(one.memories), one.names))
+    return tuple(one for one in named if one.memories)[:limit]
 
 
 def _joined(

@@ -466,8 +466,10 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A relation in the drawing; the more similar, the stronger the line."""
+    """A relation of two nodes in the drawing; the more similar, the stronger the line."""
 
+    one: int
+    other: int
     x1: float
     y1: float
     x2: float
@@ -531,15 +533,18 @@ def draw_graph(nodes: Sequence[LayoutNode], edges: Sequence[LayoutEdge]) -> Draw
     )
     # The more lines, the thinner they are.
     room = min(1.0, math.sqrt(_FEW_LINES / max(len(drawn), 1)))
-    lines = (_line(points[edge.one], points[edge.other], edge.similarity, room) for edge in drawn)
+    lines = (_line(edge, points, room) for edge in drawn)
     return Drawing(circles, tuple(lines))
 
 
-def _line(start: Point, end: Point, similarity: float, room: float) -> Line:
+def _line(edge: LayoutEdge, points: Mapping[int, Point], room: float) -> Line:
+    similarity = edge.similarity
     strength = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
     return Line(
-        *start,
-        *end,
+        edge.one,
+        edge.other,
+        *points[edge.one],
+        *points[edge.other],
         thickness=_THINNEST + (_THICKEST - _THINNEST) * strength * room,
         opacity=_FAINTEST + (1.0 - _FAINTEST) * strength * room,
     )

@@ -511,9 +511,10 @@ export interface UserOperations {
    * Show the most connected memories of a theme, or of all, and how they are related.
    *
    * Only active memories of this user's own that are related to another one shown: that are about
-   * the same, or mention the same people and things (`names`). Of a theme
-   * with more than 1,000 memories the latest 1,000 are looked at, with what they were related to
-   * when they were noted.
+   * the same, or mention the same people and things (`names`). `entities` are those whom its
+   * memories mention, with all that mention them, also such as are related to no other. Of a
+   * theme with more than 1,000 memories the latest 1,000 are looked at, with what they were
+   * related to when they were noted.
    */
   relationGraph(theme?: Given<"read_graph">["theme"], more?: Omit<Given<"read_graph">, "theme">): Promise<Answer<"read_graph">>;
 

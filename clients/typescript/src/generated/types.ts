@@ -1,5 +1,5 @@
 // Written by scripts/typescript.py: make client-typescript. Change what it reads, not this.
-// OpenAPI document: sha256 beeae922de31800fb88939c664eab2c4fb5bd574cb8df33f2904c0b4cc4471fb
+// OpenAPI document: sha256 efc2dd49b17f99aade0665f37c7fec4ae2ccee80876f946ba80dbc821df63e6f
 
 export interface paths {
     "/v1/threads": {
@@ -1861,6 +1861,16 @@ export interface components {
          * @enum {string}
          */
         MemoryType: "preference" | "fact" | "instruction" | "summary" | "insight" | "episode" | "procedure" | "other";
+        /**
+         * @description Somebody or something that the user has named: all ``names``, what it is to the user
+         *     (``told``, such as "my sister") if that is clear, and the ids of the ``memories`` that mention
+         *     it, the latest first.
+         */
+        NamedEntity: {
+            names: string[];
+            told: string | null;
+            memories: number[];
+        };
         /** @description How many messages were recorded, and how many were already there. */
         Observed: {
             thread_id: string;
@@ -2157,14 +2167,17 @@ export interface components {
             names: string[];
         };
         /**
-         * @description Memories, the most connected first, and the relations among them, the closest first.
+         * @description Memories, the most connected first, the relations among them, the closest first, and the
+         *     ``entities`` that memories mention, the most mentioned first.
          *
-         *     ``more`` says that others were left out.
+         *     ``more`` says that other memories were left out.
          */
         RelationGraph: {
             memories: components["schemas"]["Item"][];
             relations: components["schemas"]["RelationEdge"][];
             more: boolean;
+            /** @default [] */
+            entities: components["schemas"]["NamedEntity"][];
         };
         RevisionResponse: {
             revision: number;
@@ -2524,6 +2537,7 @@ export type MadeResponse = components['schemas']['MadeResponse'];
 export type Membership = components['schemas']['Membership'];
 export type MemoryHit = components['schemas']['MemoryHit'];
 export type MemoryType = components['schemas']['MemoryType'];
+export type NamedEntity = components['schemas']['NamedEntity'];
 export type Observed = components['schemas']['Observed'];
 export type Observer = components['schemas']['Observer'];
 export type OfferedTools = components['schemas']['OfferedTools'];

@@ -257,9 +257,10 @@ document.addEventListener("click", (event) => {
     });
     // Scroll a node that gets keyboard focus into view.
     svg.addEventListener("focusin", (event) => {
-      const circle = event.target.querySelector && event.target !== svg && event.target.querySelector("circle");
-      if (!circle || view.isWhole) return;
-      const x = circle.cx.baseVal.value, y = circle.cy.baseVal.value, seen = view.seen;
+      const node = event.target !== svg && event.target.querySelector("circle, rect");
+      if (!node || view.isWhole) return;
+      const box = node.getBBox(), seen = view.seen;
+      const x = box.x + box.width / 2, y = box.y + box.height / 2;
       const isSeen = x > seen.x && x < seen.x + seen.width && y > seen.y && y < seen.y + seen.height;
       if (!isSeen) view.show(x - seen.width / 2, y - seen.height / 2, seen.width);
     });
@@ -315,6 +316,29 @@ document.addEventListener("click", (event) => {
     svg.addEventListener("dragstart", (event) => event.preventDefault());
   }
 
+  /* What one points at, or has the focus, stands out with all that it is related to. */
+  function byNeighbours(svg) {
+    const lines = [...svg.querySelectorAll("line[data-one]")];
+    const nodes = [...svg.querySelectorAll("a[data-id]")];
+    const show = (node) => {
+      const id = node ? node.dataset.id : "";
+      const near = new Set([id]);
+      for (const line of lines) {
+        const { one, other } = line.dataset;
+        const isIts = one === id || other === id;
+        line.classList.toggle("lit", isIts);
+        if (isIts) near.add(one).add(other);
+      }
+      for (const each of nodes) each.classList.toggle("lit", near.has(each.dataset.id));
+      svg.classList.toggle("asked", Boolean(node));
+    };
+    const of = (event) => event.target.closest("a[data-id]");
+    svg.addEventListener("pointerover", (event) => show(of(event)));
+    svg.addEventListener("pointerleave", () => show(null));
+    svg.addEventListener("focusin", (event) => show(of(event)));
+    svg.addEventListener("focusout", () => show(null));
+  }
+
   function prepare(panel) {
     const svg = panel.querySelector("svg.drawing");
     const view = new Window(svg);
@@ -331,6 +355,7 @@ document.addEventListener("click", (event) => {
       event.preventDefault();
       view.zoom(Math.exp(-event.deltaY / 300), event.clientX, event.clientY);
     }, { passive: false });
+    byNeighbours(svg);
     byKeys(view, svg);
     byPointers(view, svg);
   }
