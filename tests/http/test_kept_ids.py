@@ -12,9 +12,11 @@ import pytest
 
 from ricordo.memory import Memory
 from ricordo.proxy import service as proxying
+from ricordo.proxy.kept import Keeping
 from ricordo.testing import Request, Response, error_response, json_response
 from tests.support.endpoints import FaultyModel
 from tests.support.service import Service, running
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.tenants")
 
@@ -267,6 +269,25 @@ def test_where_no_keys_are_required(start: Start, model: KeepingModel) -> None:
     assert trusting.client().get(f"/v1/responses/{made}").status_code == 200
 
 
+def calls_under_way(monkeypatch: pytest.MonkeyPatch, *methods: tuple[type, str]) -> list[object]:
+    under_way: list[object] = []
+
+    def watched(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            one = object()
+            under_way.append(one)
+            try:
+                return method(*given)
+            finally:
+                under_way.remove(one)
+
+        return call
+
+    for owner, name in methods:
+        monkeypatch.setattr(owner, name, watched(getattr(owner, name)))
+    return under_way
+
+
 def test_a_store_that_is_away_leaks_nothing_and_fails_no_other_chat(
     start: Start, model: KeepingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +296,7 @@ def test_a_store_that_is_away_leaks_nothing_and_fails_no_other_chat(
     made = respond(ana).json()["id"]
     before = len(model.requests)
     monkeypatch.setattr(proxying, "MAX_PROXY_MEMORY_SECONDS", 0.05)
+    given_up = calls_under_way(monkeypatch, (Keeping, "begin"), (proxying.ChatProxy, "_recalled"))
     is_held, is_over = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -298,3 +320,4 @@ def test_a_store_that_is_away_leaks_nothing_and_fails_no_other_chat(
     finally:
         is_over.set()
         holding.join()
+    wait_until(lambda: not given_up)  # what nobody waits for still ends on its thread
