@@ -146,6 +146,7 @@ def main() -> None:
                         height=height,
                         scheme=scheme,
                     )
+                    browsing.watch(page).expect(r"404 .*/ui/nowhere")
                     for one in wanted:
                         page.goto(service.url + one.path)
                         one.prepare(page)

@@ -234,3 +234,23 @@ def _stops(page: Page) -> Iterator[dict[str, Any]]:
         if stop is None:
             return
         yield stop
+
+
+@pytest.mark.browser
+@pytest.mark.requirement("page.narrow")
+def test_a_phone_shows_the_first_memory_and_whole_tables(
+    lived_in_sqlite: LivedIn, browse: Browsing
+) -> None:
+    life = lived_in_sqlite.life
+    page = browse(f"{lived_in_sqlite.url}/ui/memories", width=390, height=844)
+    box = page.locator(".memory .says").first.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 844 / 2
+    for name in ("/ui/activity", "/ui/conversations/thread"):
+        page.goto(lived_in_sqlite.url + PAGES[name].path(life))
+        cut_off = page.evaluate(
+            "() => [...document.querySelectorAll('.table')].filter(one => one.checkVisibility()"
+            " && one.innerText && one.scrollWidth > one.clientWidth + 1)"
+            ".map(one => one.innerText.slice(0, 60))"
+        )
+        assert cut_off == [], name

@@ -45,8 +45,8 @@ def test_a_project_shows_its_days_decisions_and_files(filled: Service) -> None:
     assert "Conventions" not in decided
     assert "src/pay.py 2 memories" in files
     assert files.index("rounds half") < files.index("go through")
-    newest, _, before = days.partition("2026-01-01")
-    assert "2026-01-02" in newest and "The ledger rounds half to even" in newest
+    newest, _, before = days.partition("1 Jan 2026")
+    assert "2 Jan 2026" in newest and "The ledger rounds half to even" in newest
     assert "Refunds 1 turn" in before and "Tests run with make test" in before
     for elsewhere in ("Likes tea", "Markdown"):
         assert elsewhere not in said

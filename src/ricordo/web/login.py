@@ -86,7 +86,8 @@ def _user_form(
     size = limits.PAGE_ROWS
     users: tuple[str, ...] = ()
     if page.may(Permission.READ_ALL):
-        users = page.store.users(limit=size + 1, after=after)
+        found = page.store.users(limit=size + 2, after=after)
+        users = tuple(one for one in found if one != GLOBAL_OWNER)
     return page.render(
         "who.html",
         status=HTTPStatus.OK if problem is None else HTTPStatus.UNPROCESSABLE_ENTITY,

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from ricordo.frozen import dataclass
+from ricordo.frozen import dataclass, replace
 from ricordo.model.checks import format_moment
 from ricordo.model.group import group_of, is_person
 from ricordo.model.vocabulary import GLOBAL_OWNER, Ownership
@@ -235,6 +235,8 @@ NAVIGATION: Final = (
     NavigationItem("Settings", "/ui/settings", is_filed=False),
 )
 GLOBAL_NAVIGATION: Final = tuple(
-    one for one in NAVIGATION if one.name in ("Memories", "Themes", "Changes", "Graph")
+    replace(one, is_often_used=True)
+    for one in NAVIGATION
+    if one.name in ("Memories", "Themes", "Changes", "Graph")
 )
 """The pages of the global memories, which are about nobody."""
