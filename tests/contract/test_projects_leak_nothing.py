@@ -180,7 +180,11 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
         ],
         "links": each(scope.links, by_id),
         "feedback": [lambda item=item: scope.feedback([item], answer="green") for item in by_id],
-        "changes": [scope.changes, lambda: scope.changes(3)],
+        "changes": [
+            scope.changes,
+            lambda: scope.changes(3),
+            *(lambda one=one: scope.changes(project_id=one, order="desc") for one in PROJECTS[:2]),
+        ],
         "revision": [scope.revision],
         "projects": [scope.projects],
         "groups": [scope.groups],

@@ -190,10 +190,10 @@ def test_a_browser_shows_it_from_right_to_left(
     if "/ui/who" in page.url:
         page.locator(f"button:has-text('{USER}')").first.click()
         page.goto(f"{service.url}/ui/memories/{life.items[0]}")
-    expect(page.locator(".content")).to_have_css("direction", "rtl")
+    expect(page.locator("main h1")).to_have_css("direction", "rtl")
     places = page.evaluate(_PLACES, NAMES["memory"])
     assert places == sorted(places, reverse=True)
-    _expect_outer_left(page, "latte" if "latte" in page.inner_text(".content") else "espresso")
+    _expect_outer_left(page, "latte" if "latte" in page.inner_text("main h1") else "espresso")
 
 
 def _expect_outer_left(page: Page, latin: str) -> None:
