@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Action, BadAnswer, LanguageModelError, MemoryType, Source
-from ricordo.formation import prompts as prompt_files
+from ricordo.formation import resources as prompt_files
 from ricordo.limits import MAX_TRANSCRIPT_CHARS
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, GENERAL_THEME
 from tests.formation.conftest import Talking, WithModel, extracted, judged

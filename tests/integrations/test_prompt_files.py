@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.integrations.chats import Chats
+from ricordo.integrations.adapter import Chats
 
 
 @pytest.mark.requirement("proxy.persona")

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from ricordo import CheckpointNotFound, ImportFailed, Memory, UserMemory
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.thread import Compaction
+from ricordo.storage.history import ThreadView, put_view
 from ricordo.storage.tables import OWNED_TABLES, compactions, store_entries, thread_views
-from ricordo.storage.thread_views import ThreadView, put_view
 from ricordo.storage.threads import put_compaction
 from ricordo.testing import ManualClock
 from ricordo.transfer.rows import TABLE_OF_KIND

@@ -14,14 +14,12 @@ from ricordo.cli import (
     doctor,
     embeddings,
     jobs,
-    keys,
     memories,
-    profile,
     recall,
     serve,
+    service,
     sharing,
     transfer,
-    webhooks,
 )
 from ricordo.cli.commands import Command, Group, Topics, assembled, by_words
 from ricordo.cli.derived import command_of, operation_of
@@ -117,7 +115,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     "Profile": {
         "profile": Group(
             "Show and change the profile, which is in every prompt.",
-            {"show": profile.show, "set": profile.set_fields, "unset": profile.unset_fields},
+            {"show": sharing.show, "set": sharing.set_fields, "unset": sharing.unset_fields},
             default="show",
         )
     },
@@ -183,30 +181,30 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "keys": Group(
             "Create, list, show, revoke and check keys of the service.",
             {
-                "list": keys.list_keys,
-                "show": keys.show,
-                "create": keys.create,
-                "revoke": keys.revoke,
-                "check": keys.check,
+                "list": service.list_keys,
+                "show": service.show_key,
+                "create": service.create_key,
+                "revoke": service.revoke,
+                "check": service.check,
             },
             default="list",
         ),
         "programs": Group(
             "List and disconnect the programs that a user let in with OAuth.",
-            {"list": keys.programs, "revoke": keys.revoke_program},
+            {"list": service.programs, "revoke": service.revoke_program},
             default="list",
         ),
         "webhooks": Group(
             "Deliver changes to addresses, and follow the deliveries.",
             {
-                "list": webhooks.list_webhooks,
-                "show": webhooks.show,
-                "create": webhooks.create,
-                "update": webhooks.update,
-                "rotate": webhooks.rotate,
-                "test": webhooks.test,
-                "deliveries": webhooks.deliveries,
-                "delete": webhooks.delete,
+                "list": service.list_webhooks,
+                "show": service.show_webhook,
+                "create": service.create_webhook,
+                "update": service.update,
+                "rotate": service.rotate,
+                "test": service.test,
+                "deliveries": service.deliveries,
+                "delete": service.delete,
             },
             default="list",
         ),

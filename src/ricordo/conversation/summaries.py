@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ricordo import limits
 from ricordo.errors import LanguageModelError, ModelUnavailable, in_log
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.formation.injected import attack_cuts, fence_cuts
 from ricordo.formation.passages import kept_pieces, secret_cuts
 from ricordo.formation.screening import holds_secret
@@ -370,8 +370,8 @@ class Summariser:
         transcript = render(turns, first_new_position=turns[0].position).text
         if not transcript:
             return None
-        prompt = prompts.render(
-            prompts.COMPACT,
+        prompt = resources.render(
+            resources.COMPACT,
             summary=limits.MAX_COMPACTION_CHARS,
             bridge=limits.MAX_BRIDGE_CHARS,
             before=former or "(nothing)",

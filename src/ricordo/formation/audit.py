@@ -9,9 +9,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.formation.decisions import past_decisions
+from ricordo.formation.resources import patterns, words
 from ricordo.formation.sensitive import words_of
 from ricordo.formation.statements import CONTRADICTION_MIN, opposed, share_words
-from ricordo.formation.words import patterns, words
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
 from ricordo.model import checks

@@ -10,10 +10,11 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.gate import NOT_KEPT, gate
 from ricordo.formation.own_words import CHANGE, ENDINGS, PUTS_RIGHT, SENTENCE_END
+from ricordo.formation.resources import pattern
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import (
@@ -27,7 +28,6 @@ from ricordo.formation.statements import (
     share_of_words,
     statements_of,
 )
-from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass, replace
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import IN_NO_PROJECT, ItemFilter
@@ -616,7 +616,7 @@ class ModelJudge:
         order = sorted(range(len(pairs)), key=lambda place: -pairs[place].similarity)
         asked = sorted(order[: limits.MAX_JUDGED_PAIRS])
         shown = [_shown(number, pairs[place]) for number, place in enumerate(asked, start=1)]
-        prompt = prompts.render(prompts.JUDGE, pairs="\n\n".join(shown))
+        prompt = resources.render(resources.JUDGE, pairs="\n\n".join(shown))
         found = self._model.ask(user_id, [Message("user", prompt)], Verdicts)
         answered = {entry.pair: entry for entry in found.verdicts}
         verdicts = [Verdict(Relationship.DIFFERENT)] * len(pairs)

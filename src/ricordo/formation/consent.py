@@ -7,10 +7,10 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.formation.candidate import Candidate
+from ricordo.formation.resources import pattern, words
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import plain_text, sensitive_fields_of
 from ricordo.formation.statements import opposed, refines, says_nothing_new
-from ricordo.formation.words import pattern, words
 from ricordo.frozen import dataclass
 from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, MAX_REFUTED, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal

@@ -17,8 +17,8 @@ from ricordo.formation.conflicts import (
 )
 from ricordo.formation.gate import JOIN, Piece, gate
 from ricordo.formation.own_words import KINDS, key_of
+from ricordo.formation.resources import pattern
 from ricordo.formation.statements import ENGLISH, are_of_one_subject, share_of_words
-from ricordo.formation.words import pattern
 from ricordo.frozen import dataclass
 from ricordo.model.filters import IN_NO_PROJECT, TurnFilter
 from ricordo.model.item import Item

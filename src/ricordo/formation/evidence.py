@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ricordo.formation.candidate import Passage
+from ricordo.formation.resources import lines, pattern, words
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import lines, pattern, words
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
 from ricordo.formation.evidence import cut_quote, find_quote, reason_in_material, retells, supports
@@ -33,10 +33,10 @@ from ricordo.formation.own_words import (
     requests,
 )
 from ricordo.formation.passages import Transcript, divided, render
+from ricordo.formation.resources import pattern
 from ricordo.formation.segment import Found, Segment
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.voice import Reason
-from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
 from ricordo.metering import MeteredModel
 from ricordo.model.checks import theme_slug
@@ -528,8 +528,8 @@ def read_with_model(
     candidates: list[Candidate] = []
     rejected: list[tuple[ExtractedEntry, Rejection]] = []
     for piece in transcript.pieces(model.read_chars):
-        prompt = prompts.render(
-            prompts.EXTRACT,
+        prompt = resources.render(
+            resources.EXTRACT,
             subject=SUBJECT,
             most=limits.MAX_EXTRACTED_CANDIDATES,
             transcript=piece,

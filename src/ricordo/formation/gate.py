@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.fork_safety import OnePerProcess
-from ricordo.formation.words import lines, pattern, words
+from ricordo.formation.resources import lines, pattern, words
 from ricordo.frozen import dataclass
 from ricordo.providers.local_embedder import session_of
 from ricordo.text.normalise import is_dense, is_hangul

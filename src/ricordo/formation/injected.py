@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ricordo.formation.words import alternatives, pattern, words
+from ricordo.formation.resources import alternatives, pattern, words
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.spans import Paragraphs, Sentences, Span, lines
 

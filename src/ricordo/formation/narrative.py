@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.metering import MeteredModel
 from ricordo.model.item import Item
 from ricordo.model.profile import Summary
@@ -141,8 +141,8 @@ def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
         if len(line) < room:
             lines.append(line)
             room -= len(line) + 1
-    prompt = prompts.render(
-        prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes="\n".join(lines)
+    prompt = resources.render(
+        resources.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes="\n".join(lines)
     )
     reply = model.reply(user_id, [Message("user", prompt)])
     return reply.strip()[: limits.MAX_SUMMARY_CHARS]

@@ -12,8 +12,8 @@ from ricordo.formation.regular_forms import (
     has_no_subject,
     indonesian_in_third_person,
 )
+from ricordo.formation.resources import lines, pattern
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import lines, pattern
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import MemoryType

@@ -22,8 +22,8 @@ from ricordo.formation.injected import (
     order_cuts,
     template_cuts,
 )
+from ricordo.formation.resources import pattern, words
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
-from ricordo.formation.words import pattern, words
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn, source_role

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ricordo.formation.words import alternatives, lines, pattern, words
+from ricordo.formation.resources import alternatives, lines, pattern, words
 
 BASE_FORMS: Final = words("forms", "base forms")
 _PAST_FORMS: Final = words("forms", "past forms")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ricordo.formation.candidate import TOOL_ROLE
-from ricordo.formation.words import lines, pattern
+from ricordo.formation.resources import lines, pattern
 from ricordo.frozen import dataclass
 from ricordo.model.thread import Turn
 from ricordo.text.secrets import without_secrets

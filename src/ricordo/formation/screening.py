@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from ricordo.formation.gate import gate
 from ricordo.formation.injected import has_attack
 from ricordo.formation.own_words import KINDS, THE_USER
+from ricordo.formation.resources import pattern
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import pattern
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 from ricordo.text.spans import plain_view

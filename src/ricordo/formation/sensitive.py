@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from ricordo.formation.words import alternatives, listing, pattern, words
+from ricordo.formation.resources import alternatives, listing, pattern, words
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.identifiers import has_identifier
 from ricordo.text.normalise import fold_letters, fold_marks, lazy_pattern

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from ricordo.formation.resources import lines, pattern, patterns, phrases, words
 from ricordo.formation.sensitive import plain_text, words_of
-from ricordo.formation.words import lines, pattern, patterns, phrases, words
 from ricordo.frozen import dataclass
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words

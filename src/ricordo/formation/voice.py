@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from ricordo.formation.words import pattern
+from ricordo.formation.resources import pattern
 from ricordo.frozen import dataclass
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.spans import CUT_FILLER, Paragraphs, Sentences, Span, lines

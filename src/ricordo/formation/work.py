@@ -20,6 +20,7 @@ from ricordo.formation.evidence import LITTLE
 from ricordo.formation.gate import Reading, gate
 from ricordo.formation.injected import has_attack
 from ricordo.formation.passages import without_blocks
+from ricordo.formation.resources import pattern, words
 from ricordo.formation.runs import (
     COMMIT_SUBJECT,
     COMMITTED,
@@ -35,7 +36,6 @@ from ricordo.formation.runs import (
     is_whole,
 )
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.words import pattern, words
 from ricordo.frozen import dataclass, replace
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import MemoryType

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import find_quote, reason_in_material, supports
@@ -67,7 +67,7 @@ def read_work_with_model(
     refused: list[tuple[str, Rejection]] = []
     for shown in _portions(turns, first_new, model.read_chars):
         most = limits.MAX_EXTRACTED_CANDIDATES
-        prompt = prompts.render(prompts.WORK, transcript=shown, most=most)
+        prompt = resources.render(resources.WORK, transcript=shown, most=most)
         answer = model.ask(user_id, [Message("user", prompt)], WorkFound)
         for entry in answer.entries[:most]:
             result = _candidate(entry, passages, turns, first_new, shown)

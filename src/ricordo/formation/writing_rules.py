@@ -12,8 +12,8 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
+from ricordo.formation.resources import pattern, words
 from ricordo.formation.screening import instructs
-from ricordo.formation.words import pattern, words
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType

@@ -7,8 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ricordo.errors import InvalidValue
-from ricordo.integrations.chats import Chats, said
-from ricordo.integrations.users import AnyMemory, AnyUserMemory, any_store, any_user, in_thread
+from ricordo.integrations.adapter import (
+    AnyMemory,
+    AnyUserMemory,
+    Chats,
+    any_store,
+    any_user,
+    in_thread,
+    said,
+)
 from ricordo.proxy.wire import ASSISTANT, USER
 
 try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ricordo.aio import AsyncUserMemory
-from ricordo.integrations.users import any_user, in_thread, one_user
+from ricordo.integrations.adapter import any_user, in_thread, one_user
 from ricordo.tools.memory_files import FileResult, MemoryFiles
 from ricordo.user_memory import UserMemory
 

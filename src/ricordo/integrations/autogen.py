@@ -6,8 +6,15 @@
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue
-from ricordo.integrations.chats import Chats, every, last_of_user, said
-from ricordo.integrations.users import AnyUserMemory, any_user, in_thread
+from ricordo.integrations.adapter import (
+    AnyUserMemory,
+    Chats,
+    any_user,
+    every,
+    in_thread,
+    last_of_user,
+    said,
+)
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model import checks
 from ricordo.model.thread import NewTurn

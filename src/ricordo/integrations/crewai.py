@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 from ricordo.errors import InvalidValue
 from ricordo.frozen import replace
-from ricordo.integrations.users import one_user
+from ricordo.integrations.adapter import one_user
 from ricordo.model.item import Added, Item
 from ricordo.model.proposal import attributed
 from ricordo.model.search import MemoryHit

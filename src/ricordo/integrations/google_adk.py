@@ -8,8 +8,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue, NotFound
-from ricordo.integrations.chats import every, observe, said
-from ricordo.integrations.users import AnyMemory, AnyUserMemory, any_store, any_user, in_thread
+from ricordo.integrations.adapter import (
+    AnyMemory,
+    AnyUserMemory,
+    any_store,
+    any_user,
+    every,
+    in_thread,
+    observe,
+    said,
+)
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model import checks
 from ricordo.model.context import RecalledMemory, RecalledTurn

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ricordo.errors import InvalidValue
-from ricordo.integrations.chats import Chats, said
-from ricordo.integrations.users import one_user_or_store, whole_store
+from ricordo.integrations.adapter import Chats, one_user_or_store, said, whole_store
 from ricordo.memory import Memory
 from ricordo.proxy.wire import ASSISTANT, USER
 from ricordo.tools import Tools, chosen

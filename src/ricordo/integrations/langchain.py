@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricordo.errors import InvalidValue
-from ricordo.integrations.users import chooser, whole_store
+from ricordo.integrations.adapter import chooser, whole_store
 from ricordo.memory import Memory
 from ricordo.tools import Tool, Tools, chosen
 from ricordo.user_memory import UserMemory

@@ -66,8 +66,8 @@ from ricordo.agent_state.checkpoints import check_together, json_text, name_part
 from ricordo.agent_state.entries import Entry, NewEntry, StoreEntries, entry_text
 from ricordo.agent_state.graph_states import GraphStates, LoadedGraph
 from ricordo.errors import InvalidValue
+from ricordo.integrations.adapter import chooser
 from ricordo.integrations.langchain import UserOfConfig, memory_tools
-from ricordo.integrations.users import chooser
 from ricordo.model import checks
 from ricordo.recall.search import question_in
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricordo.errors import InvalidValue
-from ricordo.integrations.chats import Chats, last_of_user, observe_new, said
-from ricordo.integrations.users import AnyUserMemory, any_user, in_thread
+from ricordo.integrations.adapter import (
+    AnyUserMemory,
+    Chats,
+    any_user,
+    in_thread,
+    last_of_user,
+    observe_new,
+    said,
+)
 from ricordo.limits import MAX_OBSERVED_TURNS
 from ricordo.model import checks
 from ricordo.model.thread import NewTurn

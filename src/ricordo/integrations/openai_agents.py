@@ -28,7 +28,7 @@ from ricordo.agent_state import checkpoints
 from ricordo.agent_state.checkpoints import JsonText, json_text, read_json
 from ricordo.aio import AsyncUserMemory
 from ricordo.errors import InvalidValue
-from ricordo.integrations.users import AnyUserMemory, any_user, in_thread
+from ricordo.integrations.adapter import AnyUserMemory, any_user, in_thread
 from ricordo.limits import MAX_OBSERVED_TURNS
 from ricordo.model import checks
 from ricordo.model.thread import NewTurn

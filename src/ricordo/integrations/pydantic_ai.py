@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ricordo.errors import AccessDenied
-from ricordo.integrations.users import chooser
+from ricordo.integrations.adapter import chooser
 from ricordo.tools import Tools, chosen
 from ricordo.tools.answers import is_mistake
 from ricordo.user_memory import UserMemory

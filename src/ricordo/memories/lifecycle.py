@@ -28,7 +28,7 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction
 from ricordo.storage.entries import next_entry_end, remove_expired_entries
 from ricordo.storage.groups import has_group, is_member
-from ricordo.storage.history import last_change, old_versions, silence
+from ricordo.storage.history import has_view, last_change, old_versions, silence
 from ricordo.storage.idempotency import drop_answers
 from ricordo.storage.items import (
     active_with_key,
@@ -44,7 +44,6 @@ from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted, remove_links, viewers_of
 from ricordo.storage.sql import Moment
 from ricordo.storage.tables import items
-from ricordo.storage.thread_views import has_view
 from ricordo.storage.users import delete_user_rows, drop_summary, has_user
 from ricordo.storage.where import audience_of, in_project, not_expired
 from ricordo.text.normalise import content_hash

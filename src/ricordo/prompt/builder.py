@@ -20,13 +20,13 @@ from ricordo.prompt.budget import (
     REQUEST_TOKENS,
     Budget,
     Message,
+    PromptRequest,
     TokenBudget,
     history_messages,
     request_tokens,
 )
 from ricordo.prompt.delta import Fits
 from ricordo.prompt.fence import DATA_NOTE, UNAVAILABLE, block, fenced, suggestion_to_ask
-from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, Selection
 from ricordo.text.tokens import fit_tokens
 

@@ -18,16 +18,17 @@ from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
 from ricordo.prompt.fence import one_line
 from ricordo.storage.database import Database, WriteTransaction, retried
-from ricordo.storage.history import changes_since, revision_of
-from ricordo.storage.items import find_items
-from ricordo.storage.tables import items
-from ricordo.storage.thread_views import (
+from ricordo.storage.history import (
     NetChange,
     ThreadView,
+    changes_since,
     count_changes,
     find_view,
     put_view,
+    revision_of,
 )
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import items
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.secrets import without_secrets
 

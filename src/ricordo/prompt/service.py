@@ -21,11 +21,10 @@ from ricordo.model.item import Theme
 from ricordo.model.profile import PROFILE_THEME, Profile, profile_text
 from ricordo.model.thread import Turn, Window
 from ricordo.model.vocabulary import ContextMode
-from ricordo.prompt.budget import Budget
+from ricordo.prompt.budget import Budget, PromptRequest
 from ricordo.prompt.builder import Builder, PromptMaterial
 from ricordo.prompt.delta import DeltaReader, Fits, new_changes
 from ricordo.prompt.fence import guide, may_open_a_tag, one_line
-from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.origins import superseded_statements
 from ricordo.recall.service import Recall

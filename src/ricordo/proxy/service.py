@@ -14,7 +14,7 @@ from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_MEMORY_SECONDS
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
-from ricordo.prompt.request import tool_names
+from ricordo.prompt.budget import tool_names
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.app_prompts import is_task, own_words
 from ricordo.proxy.background import BackgroundWrites, log_errors

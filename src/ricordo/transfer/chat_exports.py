@@ -370,7 +370,7 @@ def is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError as error:
-        raise ImportFailed(f"{path}: cannot be read_open_webui ({error.strerror})") from None
+        raise ImportFailed(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def read_open_webui(path: Path) -> Iterator[ImportedData]:

@@ -22,7 +22,7 @@ from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState, Status
 from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction, is_rehearsing, retried
-from ricordo.storage.history import take_received
+from ricordo.storage.history import drop_view, take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
 from ricordo.storage.tables import (
@@ -36,7 +36,6 @@ from ricordo.storage.tables import (
     turns,
     users,
 )
-from ricordo.storage.thread_views import drop_view
 from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
-from ricordo.formation import prompts
+from ricordo.formation import resources
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import KnownMemories
 from ricordo.formation.decisions import Rejection, RejectionCode
@@ -408,8 +408,8 @@ def _read_material(database: Database, user_id: str) -> InsightMaterial | str:
 
 
 def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[str]:
-    prompt = prompts.render(
-        prompts.INSIGHTS,
+    prompt = resources.render(
+        resources.INSIGHTS,
         most=limits.MAX_INSIGHTS,
         characters=limits.MAX_FORMED_CHARS,
         lately=lines_of(material.lately),

@@ -28,7 +28,7 @@ from ricordo.operations import conversations as describe
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried
-from ricordo.storage.thread_views import begin_view
+from ricordo.storage.history import begin_view
 from ricordo.text.pieces import first_piece
 from ricordo.user_memory.base import UserOperations, implements
 

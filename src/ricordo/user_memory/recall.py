@@ -118,7 +118,7 @@ class RecallOperations(UserOperations):
         budget_tokens: int | None,
         **given: Any,
     ) -> Context:
-        from ricordo.prompt.request import PromptRequest  # loaded with what it is for, as below
+        from ricordo.prompt.budget import PromptRequest  # loaded with what it is for, as below
 
         asking = self.scope.narrow(agent_id=agent, thread_id=thread)
         self._check_reaches_thread(asking.thread_id)

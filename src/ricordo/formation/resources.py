@@ -1,13 +1,10 @@
-"""The word lists and patterns in ``words/*.txt``.
+"""The prompts in ``prompts/*.md`` and the word lists and patterns in ``words/*.txt``."""
 
-A file has ``[section]`` lines and ``#`` comment lines. A section holds words between spaces,
-phrases between commas, or the alternatives of a pattern between bars: `` | ``. A line may end after
-any bar of a pattern, and ``{section}`` in a pattern is another section of the file.
-"""
-
+import functools
 import re
 from functools import cache
 from importlib import resources
+from string import Template
 from typing import Final
 
 from ricordo.text.normalise import lazy_pattern
@@ -62,3 +59,23 @@ def _sections(file: str) -> dict[str, str]:
         elif line and not line.startswith("#"):
             lines.append(line)
     return {section: "\n".join(lines) for section, lines in found.items()}
+
+
+EXTRACT: Final = "extract.v2"
+JUDGE: Final = "judge.v1"
+SUMMARISE: Final = "summarise.v1"
+INSIGHTS: Final = "insights.v1"
+COMPACT: Final = "compact.v1"
+WORK: Final = "work.v1"
+PROMPTS: Final = ("extract.v1", EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT, WORK)
+
+
+def render(name: str, **values: object) -> str:
+    """A prompt with its values filled in. Raises KeyError: a value is missing."""
+    return _template(name).substitute(values)
+
+
+@functools.cache
+def _template(name: str) -> Template:
+    file = resources.files("ricordo.formation").joinpath("prompts", f"{name}.md")
+    return Template(file.read_text(encoding="utf-8"))
