@@ -209,7 +209,7 @@ create_webhook = command_of(
 )
 update = command_of(
     describe_webhooks.update_webhook,
-    lambda one: f"{one.id} to {one.url}: {_state_text(one)}.",
+    lambda one: f"{one.id} to {one.url}: {_webhook_state(one)}.",
     about="Change the address or the kinds of change of a webhook, pause it or resume it.",
     example="ricordo webhooks update wh_4f1c --no-paused",
     for_all_users=True,
