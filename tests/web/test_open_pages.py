@@ -46,8 +46,9 @@ def test_a_question_is_there_again_on_the_way_back(filled: Service, browse: Brow
     page = browse(f"{filled.url}/ui/memories", user="ana")
     asks(page)
     narrows(page, "drinks")
+    page.locator(".unlikely > summary").click()
     page.locator(".memory .says").click()
-    expect(page.get_by_role("heading", name="Memory 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="Prefers tea to coffee")).to_be_visible()
     for return_to in (page.go_back, page.reload):
         return_to()
         expect(page.get_by_role("searchbox")).to_have_value(QUESTION)
