@@ -9,7 +9,7 @@ import pytest
 
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import MAX_EMBEDDING_RESPONSE_BYTES, MAX_MODEL_RETRIES
-from ricordo.providers.http_client import CircuitBreaker
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
 from tests.endpoints.surroundings import SteppingTime
 from tests.support.endpoints import EmbeddingServer

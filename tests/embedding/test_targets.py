@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import InvalidValue, TargetRefused
-from ricordo.providers.address_guard import GuardedTransport, refusal
+from ricordo.providers.address_guard import refusal
+from ricordo.providers.guarded_transport import GuardedTransport
 from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
 from tests.support.endpoints import EmbeddingServer
 from tests.support.targets import check_target

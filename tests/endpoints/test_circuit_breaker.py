@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.endpoint import Unavailable
-from ricordo.providers.http_client import CircuitBreaker
 from tests.endpoints.surroundings import SteppingTime
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from ricordo import EventStatus, Memory
 from ricordo.formation.schedule import FORM_JOB
 from ricordo.model.activity import FORMED_WRITES
-from ricordo.providers.http_client import CircuitBreaker
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.storage.tables import formation, threads
 from ricordo.testing import ManualClock
 from tests.support import processes
@@ -111,7 +111,7 @@ def check_that_all_is_formed_once(memory: Memory, server: FaultyModel, since: in
 def circuit_closes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The circuit breaker does not follow the clock of a test, which goes on by hours."""
     short = partial(CircuitBreaker, open_seconds=0.0)
-    monkeypatch.setattr("ricordo.providers.http_client.CircuitBreaker", short)
+    monkeypatch.setattr("ricordo.providers.circuit_breaker.CircuitBreaker", short)
 
 
 def fail(server: FaultyModel) -> dict[str, object]:

@@ -10,8 +10,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ricordo.errors import InvalidValue, RicordoError, TargetRefused
-from ricordo.providers.address_guard import GuardedTransport, allowed_addresses, refusal
+from ricordo.providers.address_guard import allowed_addresses, refusal
 from ricordo.providers.endpoint import is_nearby, split_url
+from ricordo.providers.guarded_transport import GuardedTransport
 from tests.fuzz.mutating import mutated, odd_texts
 from tests.fuzz.running import FUZZ
 from tests.support.targets import check_target

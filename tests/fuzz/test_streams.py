@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.errors import InvalidValue
-from ricordo.providers.http_client import EventReader
+from ricordo.providers.event_stream import EventReader
 from ricordo.proxy import stream as stream_module
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.kept import ids_named

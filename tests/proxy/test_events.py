@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ricordo.providers.http_client import EventReader
+from ricordo.providers.event_stream import EventReader
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.responses import RESPONSES

@@ -16,7 +16,7 @@ from ricordo.limits import (
 )
 from ricordo.providers.chat_model import Message
 from ricordo.providers.endpoint import Endpoint, one_line, read_json, said
-from ricordo.providers.http_client import EventReader
+from ricordo.providers.event_stream import EventReader
 from ricordo.providers.json_repair import has_thinking, read_object, without_thinking
 
 _THINKING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")

@@ -16,9 +16,10 @@ from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_
 from ricordo.model.embedding import EmbeddingTest
 from ricordo.providers import endpoint, local_embedder
 from ricordo.providers.address_guard import Resolve
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.endpoint import Endpoint, EndpointError
-from ricordo.providers.http_client import Call, CircuitBreaker, ModelClient
+from ricordo.providers.http_client import Call, ModelClient
 from ricordo.providers.local_embedder import LocalEmbedder
 from ricordo.providers.remote_embedder import (
     RemoteEmbedder,

@@ -1,23 +1,20 @@
-"""The HTTP client of all model endpoints: a circuit breaker for each, and server-sent events."""
+"""The HTTP client of all model endpoints: embeddings, chat, and what the proxy passes on."""
 
 import contextlib
 import math
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from ricordo import fork_safety
-from ricordo.errors import RicordoError
 from ricordo.limits import (
-    BREAKER_FAILURES,
-    BREAKER_OPEN_SECONDS,
     MAX_MODEL_RETRIES,
     MODEL_CONNECT_SECONDS,
 )
 from ricordo.providers.address_guard import Resolve, allowed_addresses, system_resolve
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.endpoint import (
     BadResponse,
     Endpoint,
@@ -35,7 +32,6 @@ from ricordo.providers.endpoint import (
 )
 from ricordo.providers.timing import (
     Deadline,
-    Monotonic,
     Timing,
     backoff_seconds,
     may_wait,
@@ -46,89 +42,6 @@ from ricordo.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
-
-
-class CircuitBreaker:
-    """Stops calling a failing endpoint for a while.
-
-    Closed: all calls pass. Open: none. Half open: one may try. ``Unavailable`` and unexpected
-    errors count as failures. An endpoint that refuses or answers with nonsense responds at once, so
-    nobody waits for it.
-    """
-
-    def __init__(
-        self,
-        failures: int = BREAKER_FAILURES,
-        open_seconds: float = BREAKER_OPEN_SECONDS,
-        monotonic: Monotonic = time.monotonic,
-    ) -> None:
-        self._limit = failures
-        self._open_seconds = open_seconds
-        self._monotonic = monotonic
-        self._set_up()
-        fork_safety.reset_in_child(self)
-
-    def _set_up(self) -> None:
-        self._lock = threading.Lock()
-        self._failures = 0
-        self._last_problem = ""
-        self._opened_at: float | None = None
-        self._probing = False
-
-    def reset_after_fork(self) -> threading.Lock:
-        """A child begins with a closed circuit and a fresh lock."""
-        inherited = self._lock
-        self._set_up()
-        return inherited
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a call would be rejected now."""
-        with self._lock:
-            return self._refusal() is not None
-
-    @contextlib.contextmanager
-    def attempt(self, place: str) -> Iterator[None]:
-        """Count the outcome of a call. Raises Unavailable: the circuit is open."""
-        with self._lock:
-            refusal = self._refusal()
-            if refusal is not None:
-                raise Unavailable(place, refusal, was_sent=False)
-            is_probe = self._probing = self._opened_at is not None
-        problem: str | None = "an unexpected error"
-        try:
-            yield
-            problem = None
-        except (EndpointError, RicordoError) as error:
-            problem = error.problem if isinstance(error, Unavailable) else None
-            raise
-        finally:
-            self._record(problem, is_probe)
-
-    def _refusal(self) -> str | None:
-        if self._opened_at is None:
-            return None
-        left = self._opened_at + self._open_seconds - self._monotonic()
-        if left > 0:
-            return (
-                f"failed {self._failures} times in a row; tried again in {left:.0f} s"
-                f" (last problem: {self._last_problem})"
-            )
-        return "failed before; another call is trying it right now" if self._probing else None
-
-    def _record(self, problem: str | None, is_probe: bool) -> None:
-        """``problem`` is None where the endpoint was reached."""
-        with self._lock:
-            if is_probe:
-                self._probing = False
-            if problem is None:
-                self._failures, self._opened_at = 0, None
-            elif is_probe or self._opened_at is None:
-                # Calls that began before the circuit opened do not keep it open for longer.
-                self._failures += 1
-                self._last_problem = problem
-                if self._failures >= self._limit:
-                    self._opened_at = self._monotonic()
 
 
 _IDLE_CONNECTIONS: Final = 100
@@ -432,7 +345,7 @@ def _open_client(endpoint: Endpoint, resolve: Resolve | None) -> "httpx2.Client"
 
     options = _options(endpoint)
     if endpoint.guarded:
-        from ricordo.providers.address_guard import GuardedTransport
+        from ricordo.providers.guarded_transport import GuardedTransport
 
         guard = GuardedTransport(partial(allowed_addresses, resolve=resolve or system_resolve))
         # No proxy from the environment: it would resolve the name again, unchecked.
@@ -465,60 +378,3 @@ def endpoint_errors(endpoint: Endpoint, seconds: float) -> Iterator[None]:
 def _redirected(endpoint: Endpoint, status: int) -> Redirected:
     problem = "a redirect, which is not followed; set base_url to where it leads"
     return Redirected(f"{endpoint.place} answered {status}: {problem}", status=status)
-
-
-DATA: Final = b"data:"
-
-
-class EventReader:
-    """The data of each event; events above ``max_bytes`` are skipped."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._line = bytearray()
-        self._line_length = 0
-        self._data: list[bytes] = []
-        self._size = 0
-        self._is_after_return = False
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The events that are complete now."""
-        if self._is_after_return and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # the other half of a line end
-            self._is_after_return = False
-        if not chunk:
-            return
-        self._is_after_return = chunk.endswith(b"\r")
-        *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        for line in lines:
-            self._add_to_line(line)
-            yield from self._end_line()
-        self._add_to_line(rest)
-
-    def finish(self) -> Iterator[bytes]:
-        """An event that only lacks the empty line after it."""
-        yield from self._end_line()
-        yield from self._end_event()
-
-    def _add_to_line(self, part: bytes) -> None:
-        # Of a line that is too large keep only the beginning, which says what it is.
-        room = max(self._max_bytes - self._size, len(DATA) - self._line_length, 0)
-        self._line += part[:room]
-        self._line_length += len(part)
-        self._size += len(part)
-
-    def _end_line(self) -> Iterator[bytes]:
-        line, length = bytes(self._line), self._line_length
-        self._line, self._line_length = bytearray(), 0
-        if not length:
-            yield from self._end_event()
-        elif line.startswith(DATA):
-            self._data.append(line[len(DATA) :])
-        else:
-            self._size -= length
-
-    def _end_event(self) -> Iterator[bytes]:
-        data, size = self._data, self._size
-        self._data, self._size = [], 0
-        if data and size <= self._max_bytes:
-            yield b"\n".join(data)

@@ -14,6 +14,7 @@ from ricordo.limits import (
     MAX_EMBEDDING_RESPONSE_BYTES,
 )
 from ricordo.providers.address_guard import Resolve
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.providers.embedder import Vectors, fitted, in_batches, no_rows, unit_rows
 from ricordo.providers.endpoint import (
     BadResponse,
@@ -23,7 +24,7 @@ from ricordo.providers.endpoint import (
     json_body,
     read_json,
 )
-from ricordo.providers.http_client import Call, CircuitBreaker, ModelClient
+from ricordo.providers.http_client import Call, ModelClient
 from ricordo.providers.timing import Deadline, Timing
 
 

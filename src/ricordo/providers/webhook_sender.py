@@ -92,7 +92,7 @@ class WebhookSender:
         """What posts to an address, over one connection."""
         import httpx2
 
-        from ricordo.providers.address_guard import GuardedTransport
+        from ricordo.providers.guarded_transport import GuardedTransport
 
         parts = split_url(url, _FIELD, may_query=True)
         limit = httpx2.Timeout(self._seconds, connect=min(self._seconds, MODEL_CONNECT_SECONDS))

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from ricordo.providers.http_client import DATA, EventReader
+from ricordo.providers.event_stream import DATA, EventReader
 from ricordo.proxy.upstream import UpstreamCall, UpstreamFault
 from ricordo.proxy.wire import (
     NO_MESSAGE,

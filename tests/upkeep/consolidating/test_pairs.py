@@ -10,7 +10,7 @@ from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.conflicts import Relationship
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
-from ricordo.providers.http_client import CircuitBreaker
+from ricordo.providers.circuit_breaker import CircuitBreaker
 from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.upkeep.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB
@@ -166,7 +166,7 @@ def test_a_model_that_calls_everything_the_same_does_not_overrule_what_words_sho
 def circuit_closes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The circuit breaker does not follow the clock of a test, which goes on by days."""
     short = partial(CircuitBreaker, open_seconds=0.0)
-    monkeypatch.setattr("ricordo.providers.http_client.CircuitBreaker", short)
+    monkeypatch.setattr("ricordo.providers.circuit_breaker.CircuitBreaker", short)
 
 
 @pytest.mark.requirement("upkeep.consolidate")
