@@ -1,7 +1,8 @@
-"""python -m bench plain: plain questions over 64 memories of one user.
+"""python -m bench plain: plain questions and requests over 64 memories of one user.
 
 How often the answer is first in a search and shown in a context, how many other memories are shown
-with it, and what happens where nothing is known.
+with it, and what happens where nothing is known. A request ("Suggest a restaurant for tonight.")
+asks for no memory, and yet cannot be met well without some.
 """
 
 import argparse
@@ -32,6 +33,16 @@ def measure() -> dict[str, Any]:
             irrelevant += len(seen - right)
             if not (is_first and seen & right):
                 missed.append(text)
+        needed = all_needed = beside = 0
+        unmet = []
+        for text, needs, helps in given["requests"]:
+            right = {ids[place] for place in needs}
+            seen = {one.id for one in user.context(text, modes="recall").memories}
+            needed += bool(seen & right)
+            all_needed += seen >= right
+            beside += len(seen - right - {ids[place] for place in helps})
+            if not seen & right:
+                unmet.append(text)
         quiet = found_nothing = 0
         talkative = []
         for text in given["nothing"]:
@@ -40,12 +51,20 @@ def measure() -> dict[str, Any]:
             found_nothing += not user.search(text).results
             if not is_quiet:
                 talkative.append(text)
+        idle = [user.context(text, modes="recall").memories for text in given["idle"]]
     return {
         "questions": len(given["questions"]),
         "first in search": first,
         "shown in context": shown,
         "irrelevant shown": irrelevant,
         "not first or not shown": missed,
+        "requests": len(given["requests"]),
+        "needed shown": needed,
+        "all needed shown": all_needed,
+        "beside it shown": beside,
+        "not shown": unmet,
+        "need nothing": len(idle),
+        "nothing shown for them": sum(not one for one in idle),
         "of nothing": len(given["nothing"]),
         "nothing found": found_nothing,
         "nothing shown": quiet,

@@ -302,9 +302,9 @@ def test_the_shipped_model_finds_by_meaning_and_is_sure(searching: Searching) ->
     unsure = ana.search("How many moons does Saturn have?")
     assert sure.confidence is not None
     assert unsure.confidence is not None
-    assert sure.confidence > 0.6 > 0.3 > unsure.confidence
+    assert sure.confidence > 0.4 > 0.1 > unsure.confidence
     assert len(ana.search("How many moons does Saturn have?", threshold=0.5)) == 0
-    kept = ana.search("What is she allergic to?", threshold=0.5)
+    kept = ana.search("What is she allergic to?", threshold=0.4)
     assert [hit.content_snippet for hit in kept] == ["Is allergic to peanuts"]
 
 

@@ -56,10 +56,9 @@ def recovered(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
     return found
 
 
-def main() -> None:
-    shipped, out = map(Path, sys.argv[1:])
+def written(weights: dict[str, np.ndarray], out: Path) -> None:
     header, content = {}, bytearray()
-    for name, value in recovered(onnx.load(shipped).graph).items():
+    for name, value in weights.items():
         start = len(content)
         content += value.astype("<f2").tobytes()
         header[name] = {
@@ -69,6 +68,11 @@ def main() -> None:
         }
     told = json.dumps(header).encode()
     out.write_bytes(len(told).to_bytes(8, "little") + told + content)
+
+
+def main() -> None:
+    shipped, out = map(Path, sys.argv[1:])
+    written(recovered(onnx.load(shipped).graph), out)
 
 
 if __name__ == "__main__":

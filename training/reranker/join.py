@@ -2,7 +2,8 @@
 
 A probability from the log-odds of the first ranking and what the second reading says, fitted to the
 best candidates of questions that were held back from its training, and of a third as many that are
-asked of other people, which nothing answers. CHECKED are sets to print figures for.
+asked of other people, which nothing answers; and to requests of users that were held back. CHECKED
+are sets to print figures for.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from training.reranker.lists import HELD, held
+from training.reranker.lists import HELD, held, stores
 
 from ricordo.model.filters import ItemFilter, TurnFilter
 from ricordo.recall.reranker import Joining, circumstances, log_odds, reranker
@@ -24,7 +25,7 @@ _ENDS = (15, 30, 1_000)  # also of stores that are still small
 _TOGETHER = 6
 
 
-def noted(search, user, text: str, wanted: set, names: dict) -> dict:
+def noted(search, user, text: str, wanted: set, names: dict, also: frozenset = frozenset()) -> dict:
     """The best of one question: both rankings' scores, and which of them are evidence."""
     filters = TurnFilter() if search.kind == "turns" else ItemFilter()
     answer = search.find(user.scope.user_id, text, _BEST, filters)
@@ -35,10 +36,41 @@ def noted(search, user, text: str, wanted: set, names: dict) -> dict:
     return {
         "first": np.array([one.score for one in best]),
         "said": said,
-        "y": np.array([names[one.id] in wanted for one in best], float),
+        "y": np.array([worth_of(names[one.id], wanted, also) for one in best], float),
         "count": len(wanted),
         "documents": len(names),
     }
+
+
+def worth_of(name: object, wanted: set, also: frozenset) -> float:
+    return 1.0 if name in wanted else 0.5 * (name in also)
+
+
+def of_requests(kind: str) -> list[dict]:
+    """Of users that were held back, also while little is known of them."""
+    found = []
+    with open_memory(":memory:", run_jobs=False, formation=False) as memory:
+        for number, store in enumerate(stores()[1]):
+            for end in _ENDS if store["kind"] == kind else ():
+                user = memory.user(f"r{number}-{end}")
+                lines = store["lines"][:end]
+                if kind == "memories":
+                    ids = [one.id for one in user.add_many(lines)]
+                else:
+                    for at, line in enumerate(lines):
+                        user.observe([{"role": "user", "content": line}], thread=f"{at // 4}")
+                    ids = [
+                        one.id for at in range(0, len(lines), 4) for one in user.turns(f"{at // 4}")
+                    ]
+                names = {one: place for place, one in enumerate(ids)}
+                search = user.recall.memories if kind == "memories" else user.recall.turns
+                for asked in store["requests"]:
+                    wanted, also = (
+                        {place for place in asked[part] if place < len(ids)}
+                        for part in ("e", "also")
+                    )
+                    found.append(noted(search, user, asked["q"], wanted, names, frozenset(also)))
+    return found
 
 
 def of_turns(path: Path, held: frozenset[str] | None) -> list[dict]:
@@ -149,7 +181,7 @@ def figures(found: list[dict], joining: Joining) -> str:
         joined = joining.chances(one["first"], one["said"], one["documents"])
         tops.append(joined.max())
         answered.append(one["count"] > 0)
-        right.append(one["y"][joined.argmax()])
+        right.append(one["y"][joined.argmax()] > 0)
         if one["count"]:
             said.append([measures(one, scores) for scores in (one["first"], joined)])
     before, after = np.mean(said, 0).round(3).tolist()
@@ -167,7 +199,7 @@ def figures(found: list[dict], joining: Joining) -> str:
 
 
 def measures(one: dict, scores: np.ndarray) -> tuple[float, float, float]:
-    y = one["y"][np.argsort(-scores, kind="stable")]
+    y = (one["y"] == 1)[np.argsort(-scores, kind="stable")]
     hits = np.flatnonzero(y)
     first = 1 / (hits[0] + 1) if len(hits) else 0.0
     return y[:1].sum() / one["count"], y[:5].sum() / one["count"], first
@@ -177,9 +209,10 @@ def main() -> None:
     source, out, *checked = map(Path, sys.argv[1:])
     joining = {}
     for kind, read in (("memories", of_memories), ("turns", lambda: of_turns(source, held()))):
-        found = read()
-        joining[kind] = fitted(found)
-        print(kind, joining[kind], figures(found, joining[kind]), flush=True)
+        questions, requests = read(), of_requests(kind if kind == "memories" else "messages")
+        joining[kind] = fitted(questions + requests)
+        print(kind, joining[kind], figures(questions, joining[kind]))
+        print("requests", figures(requests, joining[kind]), flush=True)
     written = {kind: one._asdict() for kind, one in joining.items()}
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     for path in checked:

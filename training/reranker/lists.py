@@ -32,6 +32,7 @@ HELD = {
     "memories": (1, 13, 14, 17, 21, 28, 41),
 }
 HELD_SCENES = ("f1", "f3", "f15", "f17")
+REQUESTS = Path(__file__).parent / "data" / "requests.jsonl"
 _OURS = Path(__file__).parents[1] / "ranker" / "data" / "memories.jsonl"
 _NAMES = ("Maya", "Leon", "Aisha", "Tom", "Ingrid", "Pavel", "Rosa", "Kenji", "Lucia", "Omar")
 _ABOUT = (
@@ -51,6 +52,12 @@ def held() -> frozenset[str]:
     """Conversations that nothing is learned from: what joins both rankings is fitted to them."""
     ours = (f"{name}-{number}" for name, numbers in HELD.items() for number in numbers)
     return frozenset((*ours, *HELD_SCENES))
+
+
+def stores() -> tuple[list[dict], list[dict]]:
+    """What a user said or is known for, with requests and what they need; and those held back."""
+    read = [json.loads(line) for line in REQUESTS.read_text(encoding="utf-8").splitlines()]
+    return [one for at, one in enumerate(read) if at % 7 != 3], read[3::7]
 
 
 class Lists:

@@ -1,14 +1,16 @@
 """python -m training.reranker.reader given LISTS JUDGED TOKENIZER ENCODER.onnx OUT.npz
-python -m training.reranker.reader train GIVEN.npz ENCODER.safetensors OUT.safetensors SECONDS
+python -m training.reranker.reader train GIVEN.npz WEIGHTS.safetensors OUT.safetensors SECONDS RATE
 
 The cross-encoder that reads a question with a line learns what a large model judged (JUDGED, by
-``training.reranker.teacher``): of English questions and lines, and of their translations.
-``given`` writes them as arrays, with the rows of the word table that they need. ``train``,
-on a GPU, starts with the encoder's layers; its batches are put together there.
+``training.reranker.teacher``): of English questions and lines, and of their translations; and what
+must be known for the requests of ``data/requests.jsonl``. ``given`` writes them as arrays, with the
+rows of the word table that they need. ``train``, on a GPU, starts with the layers of the encoder,
+or with a reader (``training.reranker.weights``); its batches are put together there.
 """
 
 import json
 import math
+import random
 import sys
 import time
 from pathlib import Path
@@ -29,15 +31,17 @@ from training.reranker.export import (
     WIDTH,
     tables,
 )
+from training.reranker.lists import stores
 from training.reranker.train import TRANSLATED, Judged, Translation
 
 MOST_LINES, LIST, BATCH = 18, 14, 256  # judged lines; how many of them, of how many questions
 LINE_TOKENS, BEFORE_TOKENS = 64, 20
 MOST_TOKENS = 128
-RATE, WARM, DROPPED = 3e-4, 200, 0.1
-KINDS = ("own", "memories", "friends", "dialogue", "small", "translated")
+WARM, DROPPED = 200, 0.1
+KINDS = ("own", "memories", "friends", "dialogue", "small", "translated", "requests")
 MORE = (3.0, 4.0, 3.0, 0.7, 1.0)  # a question of English is drawn more often
-OF_TRANSLATIONS, IN_ENGLISH, HIDDEN = 0.35, 0.25, 0.2
+OF_TRANSLATIONS, OF_REQUESTS, IN_ENGLISH, HIDDEN = 0.28, 0.2, 0.25, 0.2
+NEEDED, HELPFUL, NEITHER = 3.0, -0.5, -6.0
 PARTS = 4  # of a batch, by length
 DENSE = (
     *("attention.self.query", "attention.self.key", "attention.self.value"),
@@ -106,7 +110,34 @@ def given(lists: Path, judged: Path, vocabulary: Path, encoder: Path, out: Path)
                 english = source.questions[number]
                 asked = other.questions.get(source.asked[number][2], english)
                 made.add("translated", asked, english, rows(number, other))
+    of_requests(made, tokenizer)
     save(made, encoder, out)
+
+
+def of_requests(made: Given, tokenizer: Tokenizer) -> None:
+    """Each request twice, with what it needs and half of the other lines of its store."""
+    chance = random.Random(3)
+
+    def encoded(texts: list[str]) -> list[Tokens]:
+        return [one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    for store in stores()[0]:
+        lines = encoded(store["lines"])
+        if store["kind"] == "messages":
+            lines = encoded([f"user: {line}" for line in store["lines"]])
+        for request, asked in zip(
+            store["requests"], encoded([one["q"] for one in store["requests"]]), strict=True
+        ):
+            known = dict.fromkeys(request["also"], HELPFUL) | dict.fromkeys(request["e"], NEEDED)
+            others = [place for place in range(len(lines)) if place not in known]
+            chance.shuffle(others)
+            for half in (others[::2], others[1::2]):
+                places = [*known, *half][:MOST_LINES]
+                rows = [
+                    (lines[one], None, known.get(one, NEITHER), float(one in request["e"]))
+                    for one in places
+                ]
+                made.add("requests", asked, asked, rows)
 
 
 def save(made: Given, encoder: Path, out: Path) -> None:
@@ -176,14 +207,18 @@ class Reader(nn.Module):
         )
         self.places = nn.Parameter(weights[places][:MOST_TOKENS].clone())
         self.kinds = nn.Parameter(weights[kinds].clone())
-        self.kinds.data[1] = self.kinds.data[0] + 0.02 * torch.randn_like(self.kinds[0])
+        self.head = nn.Linear(WIDTH, 1)
+        if "head.weight" in weights:
+            for kind in ("weight", "bias"):
+                getattr(self.head, kind).data = weights[f"head.{kind}"].clone()
+        else:
+            self.kinds.data[1] = self.kinds.data[0] + 0.02 * torch.randn_like(self.kinds[0])
         self.norm = nn.LayerNorm(WIDTH, 1e-12)
         for kind in ("weight", "bias"):
             getattr(self.norm, kind).data = weights[f"embeddings.LayerNorm.{kind}"].clone()
         layers = sum(name.endswith("self.query.weight") for name in weights)
         names = (f"encoder.layer.{number}" for number in range(layers))
         self.layers = nn.ModuleList(Layer(weights, name) for name in names)
-        self.head = nn.Linear(WIDTH, 1)
 
     def forward(self, ids: torch.Tensor, kinds: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         x = self.norm(self.table[ids] + self.places[: ids.shape[1]] + self.kinds[kinds])
@@ -221,10 +256,11 @@ class Lessons:
             setattr(self, name, torch.from_numpy(read[name].astype(np.int64)).to(device))
         for name in ("judged", "right"):
             setattr(self, name, torch.from_numpy(read[name].astype(np.float32)).to(device))
-        more = torch.tensor([*MORE, 0.0], device=device)[self.kind]
-        others = (self.kind == KINDS.index("translated")).float()
-        self.weights = (1 - OF_TRANSLATIONS) * more / more.sum()
-        self.weights += OF_TRANSLATIONS * others / others.sum()
+        more = torch.tensor([*MORE, 0.0, 0.0], device=device)[self.kind]
+        self.weights = (1 - OF_TRANSLATIONS - OF_REQUESTS) * more / more.sum()
+        for kind, share in (("translated", OF_TRANSLATIONS), ("requests", OF_REQUESTS)):
+            others = (self.kind == KINDS.index(kind)).float()
+            self.weights += share * others / others.sum()
 
     def batch(self) -> tuple[torch.Tensor, ...]:
         """Questions, and of each the four best lines and some others."""
@@ -272,13 +308,13 @@ class Lessons:
         return torch.cat(found)[order.argsort()]
 
 
-def train(source: Path, encoder: Path, out: Path, seconds: float) -> None:
+def train(source: Path, start: Path, out: Path, seconds: float, rate: float) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(1)
     lessons = Lessons(source, device)
-    weights = {name: one.float().to(device) for name, one in load_file(encoder).items()}
+    weights = {name: one.float().to(device) for name, one in load_file(start).items()}
     reader = Reader(weights, lessons.table).to(device).train()
-    optimiser = torch.optim.AdamW(reader.parameters(), lr=RATE, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(reader.parameters(), lr=rate, weight_decay=0.01)
     mean = {name: one.detach().clone() for name, one in reader.named().items()}
     began, step, done = time.monotonic(), 0, 0.0
     while done < 1:
@@ -292,7 +328,7 @@ def train(source: Path, encoder: Path, out: Path, seconds: float) -> None:
         loss = loss + 0.2 * (each.mean(1) * written).mean()
         for group in optimiser.param_groups:
             decay = max(0.02, 0.5 * (1 + math.cos(math.pi * done)))
-            group["lr"] = RATE * min(1, (step + 1) / WARM) * decay
+            group["lr"] = rate * min(1, (step + 1) / WARM) * decay
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
@@ -314,7 +350,7 @@ def main() -> None:
     if action == "given":
         given(*map(Path, paths))
     else:
-        train(*map(Path, paths[:3]), float(paths[3]))
+        train(*map(Path, paths[:3]), *map(float, paths[3:]))
 
 
 if __name__ == "__main__":
