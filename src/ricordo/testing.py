@@ -306,6 +306,21 @@ def _message(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:  
     return {**frame, "content": blocks, "stop_reason": ended}, events
 
 
+def _said_part(said: str, kind: str) -> tuple[Json, list[Json]]:
+    name = kind.removeprefix("output_")
+    more: Json = {"annotations": []} if name == "text" else {}
+    part = {"type": kind, name: said, **more}
+    logs: Json = {"logprobs": []} if name == "text" else {}
+    at = {"content_index": 0}
+    delta = {"type": f"response.{kind}.delta", **at, **logs}
+    return part, [
+        {"type": "response.content_part.added", **at, "part": {**part, name: ""}},
+        *({**delta, "delta": piece} for piece in pieces(said)),
+        {"type": f"response.{kind}.done", **at, **logs, name: said},
+        {"type": "response.content_part.done", **at, "part": part},
+    ]
+
+
 def _response(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:
     number = uuid.uuid4().hex
     output: list[Json] = []
@@ -322,19 +337,7 @@ def _response(reply: Reply, body: Json, model: str) -> tuple[Json, list[Json]]:
 
     said = reply.refusal if reply.text is None else reply.text
     if said is not None:
-        kind = "output_text" if reply.refusal is None else "refusal"
-        name = kind.removeprefix("output_")
-        more: Json = {"annotations": []} if name == "text" else {}
-        part = {"type": kind, name: said, **more}
-        logs: Json = {"logprobs": []} if name == "text" else {}
-        at = {"content_index": 0}
-        parts: list[Json] = [
-            {"type": "response.content_part.added", **at, "part": {**part, name: ""}}
-        ]
-        delta = {"type": f"response.{kind}.delta", **at, **logs}
-        parts += [{**delta, "delta": piece} for piece in pieces(said)]
-        parts.append({"type": f"response.{kind}.done", **at, **logs, name: said})
-        parts.append({"type": "response.content_part.done", **at, "part": part})
+        part, parts = _said_part(said, "output_text" if reply.refusal is None else "refusal")
         message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
         add_item({**message, "content": [part]}, {"content": []}, parts)
     if reply.tool is not None:

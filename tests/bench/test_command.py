@@ -20,7 +20,7 @@ def test_recall_for_people(tmp_path: Path) -> None:
         "Everything else: p50",
         "Without evidence, only counted: 2.",
         "of 1 questions.",
-        "3 answerable from 2 unanswerable questions: AUROC",
+        "3 answerable from 4 unanswerable questions: AUROC",
     ):
         assert said in ran.out
 
@@ -40,9 +40,9 @@ def test_recall_for_programs_and_a_given_database(tmp_path: Path) -> None:
 def test_the_ladder(tmp_path: Path) -> None:
     path = written(tmp_path, small_set())
     shown = ricordo("bench", "recall", "--path", path, "--ladder").out
-    steps = ["plain", "+ names", "+ window", "+ actor", "+ date", "+ thread", "+ role"]
+    steps = ["plain", "+ names", "+ window", "+ actor", "+ date", "+ thread", "+ role", "+ learned"]
     lines = shown.splitlines()[1:]
-    assert [line.startswith(step) for line, step in zip(lines, steps, strict=True)] == [True] * 7
+    assert [line.startswith(step) for line, step in zip(lines, steps, strict=True)] == [True] * 8
     found = ricordo("bench", "recall", "--path", path, "--ladder", "--json").json
     assert [rung["step"] for rung in found] == [step.removeprefix("+ ") for step in steps]
 

@@ -179,6 +179,7 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
             *(lambda one=one: scope.relation_graph(world.mark(one)) for one in PROJECTS),
         ],
         "links": each(scope.links, by_id),
+        "links_of": [lambda: scope.links_of(by_id)],
         "feedback": [lambda item=item: scope.feedback([item], answer="green") for item in by_id],
         "changes": [
             scope.changes,
@@ -214,6 +215,8 @@ WRITING = {
         "update_user_profile",
     ),
     *("members", "remove_member", "set_member", "verify"),  # groups are nobody's own
+    *("webhook", "webhooks", "webhook_deliveries", "create_webhook", "update_webhook"),
+    *("delete_webhook", "rotate_webhook_secret", "test_webhook"),  # of tests/webhooks
 }
 
 

@@ -38,6 +38,8 @@ RENAMED: dict[type, dict[str, tuple[str, ...]]] = {
         "get_many": ("get_memories",),
         "groups": ("list_my_groups",),
         "import_file": ("import_user",),
+        "links": ("memory_links",),
+        "links_of": ("list_links",),
         "list": ("list_memories",),
         "members": ("list_group_members",),
         "merge": ("merge_memories",),

@@ -108,10 +108,10 @@ def test_scripts_ask_the_command(shell: str, tmp_path: Path) -> None:
         ("bash", "ricordo\nlist\n--type\n=", "preference\nfact"),
         ("bash", "ricordo\nadd\n'it", ""),
         ("bash", "", ""),
-        ("zsh", "ricordo jobs can", '"cancel":"Take a job'),
+        ("zsh", "ricordo jobs can", '"cancel":"Cancel a job'),
         ("zsh", "ricordo get ", "_files"),
-        ("powershell", "ricordo jobs ", "cancel:::Take a job"),
-        ("fish", "ricordo jobs can", "cancel\tTake a job"),
+        ("powershell", "ricordo jobs ", "cancel:::Cancel a job"),
+        ("fish", "ricordo jobs can", "cancel\tCancel a job"),
     ],
 )
 def test_each_shell_is_answered_in_its_way(

@@ -377,7 +377,7 @@ def test_a_file_that_others_keep_changing(
         return f"{content} and more"
 
     keeping = memory_files.FileMemories(ana)
-    with pytest.raises(Conflict, match="changed all the time"):
+    with pytest.raises(Conflict, match="keeps changing"):
         keeping.change("path", "/notes.md", edit, "test")
     assert text_of(ana) == "said 3 times"
 

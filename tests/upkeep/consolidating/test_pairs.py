@@ -166,7 +166,7 @@ def test_a_model_that_calls_everything_the_same_does_not_overrule_what_words_sho
 def circuit_closes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The circuit breaker does not follow the clock of a test, which goes on by days."""
     short = partial(CircuitBreaker, open_seconds=0.0)
-    monkeypatch.setattr("ricordo.providers.circuit_breaker.CircuitBreaker", short)
+    monkeypatch.setattr("ricordo.providers.http_client.CircuitBreaker", short)
 
 
 @pytest.mark.requirement("upkeep.consolidate")
