@@ -27,8 +27,9 @@ class YearReport(Record):
     """What was measured.
 
     ``growth_first`` and ``growth_last`` are the rows that came in the first and last quarter of the
-    time, ``job_ms`` what the jobs of a user and day take. ``problems`` is empty where nothing was
-    forgotten that must stay and everything forgotten could be restored until it was purged.
+    time, ``job_ms`` what the jobs of a user and day take of a processor. ``problems`` is empty
+    where nothing was forgotten that must stay and everything forgotten could be restored until it
+    was purged.
     """
 
     machine: Machine

@@ -191,7 +191,8 @@ def year(figures: Figures) -> str:
     return (
         f"{found['users']:,} users over {found['days']:,} days: {found['statements']:,} statements,"
         f" {found['searches']:,} searches. {found['forgotten']:,} memories were forgotten, none of"
-        f" them one that must stay; upkeep takes {found['job_ms']:.1f} ms for a user and day.\n\n"
+        f" them one that must stay; upkeep takes {found['job_ms']:.1f} ms of a processor for a user"
+        " and day.\n\n"
         + table(["", "active memories", "rows", "on disk", "pairs that say the same"], rows)
     )
 

@@ -10,10 +10,11 @@ from typing import Final
 from bench.yearly.ledger import Ledger
 from bench.yearly.store_size import StoreSize, most_jobs_of_a_user, size_of
 from bench.yearly.stream import Action, Kind, Stream
-from ricordo.errors import Occupied, RicordoError
+from ricordo.errors import InvalidValue, Occupied, RicordoError
 from ricordo.limits import MAX_CHANGES
 from ricordo.memory import Memory
 from ricordo.model.item import Change
+from ricordo.model.proposal import Proposed
 from ricordo.model.vocabulary import Source, Status
 from ricordo.testing import ManualClock
 from ricordo.transfer.exports import Progress
@@ -29,11 +30,15 @@ _FOUND: Final = 3  # memories that a search recalls
 @dataclass
 class Course:
     """What came of it. ``restored`` counts the forgotten memories that were brought back to see
-    whether they can be, ``taken`` those whose text somebody had stated anew meanwhile."""
+    whether they can be, ``taken`` those whose text somebody had stated anew meanwhile. ``asked``
+    are those that users consented to, ``refused`` those that were taken for secrets: both because
+    invented words resemble everything a little."""
 
     months: list[StoreSize] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     statements: int = 0
+    asked: int = 0
+    refused: int = 0
     searches: int = 0
     jobs: int = 0
     job_seconds: float = 0.0
@@ -104,21 +109,29 @@ class Simulation:
             return
         self.course.statements += 1
         source = Source.USER_EXPLICIT if action.is_explicit else Source.CONVERSATION
-        added = user.add(
-            action.text,
-            theme=action.theme,
-            source=source,
-            importance=action.importance,
-            pinned=action.is_pinned,
-        )
+        try:
+            added = user.add(
+                action.text,
+                theme=action.theme,
+                source=source,
+                importance=action.importance,
+                pinned=action.is_pinned,
+            )
+        except InvalidValue:
+            self.course.refused += 1
+            return
+        if isinstance(added, Proposed):
+            self.course.asked += 1
+            assert added.proposal_id is not None  # nobody turns anything down here
+            added = user.approve(added.proposal_id)
         if not added.duplicate:
             ledger.touch(added.id, now, is_pinned=action.is_pinned)
 
     def _run_jobs(self) -> None:
-        started = time.perf_counter()
+        started = time.process_time()
         while done := self._memory.run_jobs():
             self.course.jobs += done
-        self.course.job_seconds += time.perf_counter() - started
+        self.course.job_seconds += time.process_time() - started
 
     def _month(self, day: int) -> None:
         self.course.months.append(size_of(self._memory, day))
