@@ -4,13 +4,14 @@ Every figure is of fresh processes: Python starts, loads what it needs, opens th
 """
 
 import argparse
+import contextlib
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -28,6 +29,7 @@ _USER = "me"
 _SIZE = 10_000
 _RUNS = 20
 _AT_ONCE = 5_000
+_SERVED = ", with a service"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,22 +95,26 @@ def _fill(home: Path, size: int, count: int, progress: Progress) -> Sequence[str
 
 
 def _measure(home: Path, questions: Sequence[str], runs: int, progress: Progress) -> list[Cold]:
-    """Each command by turns, so that a busy moment is not one command's alone."""
+    """Each command by turns, so that a busy moment is not one command's alone; those that open the
+    store once more while a service has it open."""
     spent: dict[str, list[tuple[float, float]]] = {}
     _run_ms(home, "search", questions[0])  # compiles what was not, and checks the model's files
-    for number in range(runs):
-        question = questions[number]
-        for arguments in (
-            ("search", question),
-            ("add", f"Noted as number {number}: {question}"),
-            ("context", question),
-            ("--help",),
-        ):
-            spent.setdefault(arguments[0], []).append(_run_ms(home, *arguments))
-        progress(number + 1, runs)
+    for served in ("", _SERVED):
+        with _service(home) if served else contextlib.nullcontext():
+            for number, question in enumerate(questions):
+                commands = [
+                    ("search", question),
+                    ("add", f"Noted as number {number}{served}: {question}"),
+                    ("context", question),
+                    ("--help",),
+                ]
+                for arguments in commands[:-1] if served else commands:
+                    kind = f"ricordo {arguments[0]}{served}"
+                    spent.setdefault(kind, []).append(_run_ms(home, *arguments))
+                progress(number + 1 + bool(served) * runs, 2 * runs)
     return [
         Cold(
-            command=f"ricordo {kind}",
+            command=kind,
             cpu_ms=median(cpu for _, cpu in times),
             least_cpu_ms=min(cpu for _, cpu in times),
             least_ms=min(wall for wall, _ in times),
@@ -118,14 +124,34 @@ def _measure(home: Path, questions: Sequence[str], runs: int, progress: Progress
     ]
 
 
-def _run_ms(home: Path, *arguments: str) -> tuple[float, float]:
-    """How long it took, and how much of that was computing."""
+@contextlib.contextmanager
+def _service(home: Path) -> Iterator[None]:
+    """The service on that store, which has answered once."""
+    with subprocess.Popen(
+        [_COMMAND, "serve", "--port", "0", "--json"],
+        env=_environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as service:
+        assert service.stdout is not None
+        service.stdout.readline()
+        _run_ms(home, "search", "is it there")
+        yield
+        service.terminate()
+
+
+def _environment(home: Path) -> dict[str, str]:
     environment = {name: one for name, one in os.environ.items() if not name.startswith("RICORDO_")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody else compiles everything each time
+    return {**environment, "RICORDO_HOME": str(home)}
+
+
+def _run_ms(home: Path, *arguments: str) -> tuple[float, float]:
+    """How long it took, and how much of that was computing."""
     started, computed = time.perf_counter(), _children_cpu()
     subprocess.run(
         [_COMMAND, *arguments],
-        env={**environment, "RICORDO_HOME": str(home)},
+        env=_environment(home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         check=True,

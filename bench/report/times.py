@@ -142,7 +142,10 @@ def cold_table(figures: Figures) -> str:
 def cold(figures: Figures) -> str:
     """Commands from nothing."""
     found = figures.result("cold")
-    words = f"Fresh processes on a file of {found['memories']:,} memories."
+    words = (
+        f"Fresh processes on a file of {found['memories']:,} memories. With a service: while"
+        " `ricordo serve` runs on the same store."
+    )
     return f"{words}\n\n{cold_table(figures)}"
 
 

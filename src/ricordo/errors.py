@@ -78,8 +78,20 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _MAX_SHOWN_NAME_CHARS else f"{name[: _MAX_SHOWN_NAME_CHARS - 1]}…"
 
 
+def _again(
+    kind: "type[RicordoError]", args: tuple[object, ...], state: dict[str, object]
+) -> object:
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(state)
+    return made
+
+
 class RicordoError(Exception):
     """Base of all errors raised by ricordo."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # To go to another process as it is: the message is made of other arguments.
+        return _again, (type(self), self.args, self.__dict__)
 
 
 class InvalidInput(RicordoError, ValueError):

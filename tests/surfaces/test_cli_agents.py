@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import UserMemory
+from ricordo import Memory, UserMemory
 from ricordo.cli.errors import CONFLICT, INVALID_INPUT, MODEL_ERROR, NOT_FOUND, OK
 from ricordo.model.record import plain
 from ricordo.tools import TOOL_SETS, chosen
@@ -115,7 +115,9 @@ def test_proposals_are_listed_approved_and_rejected(
 
 
 @pytest.mark.requirement("activity.daily")
-def test_summary_audit_events_counters_and_days(cli: Cli, ana: UserMemory, talked: None) -> None:
+def test_summary_audit_events_counters_and_days(
+    cli: Cli, store: Memory, ana: UserMemory, talked: None
+) -> None:
     assert cli("summary").out == "Nothing is known yet.\n"
     assert cli("events").out == "Nothing has happened in the background.\n"
     cli("form")
@@ -136,6 +138,7 @@ def test_summary_audit_events_counters_and_days(cli: Cli, ana: UserMemory, talke
     assert cli("counters", "--days", "0").code == INVALID_INPUT
     assert "memory_dedup_rate" in cli("counters").out
     cli("search", "jazz")
+    store.recall.accesses.flush()  # a service counts them in the background
     days = cli("daily", "--days", "2", "--json").json
     assert days == plain(ana.daily(days=2))
     today = days[-1]

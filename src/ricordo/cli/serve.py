@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
@@ -63,6 +64,7 @@ def serve(
     from ricordo.wiring import open_memory
 
     with _needing("ricordo serve", "server"):
+        from ricordo.http.local_calls import answering_commands, socket_path
         from ricordo.http.server import check_may_serve, serving
         from ricordo.http.supervisor import check_may_share
         from ricordo.observability.logs import configure_logging
@@ -71,6 +73,7 @@ def serve(
     given = {"host": host, "port": port, "upstream_url": upstream_url, "workers": workers}
     named = {name: value for name, value in given.items() if value is not None}
     chosen = serving_settings({**store.settings(), **named})
+    for_commands = socket_path(store.db, store.home, os.environ)
     is_alone = chosen["workers"] == 1
     with open_memory(**(chosen if is_alone else {**chosen, "run_jobs": False})) as memory:
         configure_logging(memory.settings.log_format or fitting_format())
@@ -90,9 +93,10 @@ def serve(
             sys.stdout.flush()
 
         if is_alone:
-            serving(memory, show_address, create_site).run()
+            with answering_commands(memory, for_commands):
+                serving(memory, show_address, create_site).run()
     if not is_alone:  # closed here, so that nothing open is inherited
-        _serve_together(settings, chosen, show_address)
+        _serve_together(settings, chosen, show_address, for_commands)
     answer(store.as_json, ServingEnded(stopped=True), lambda _: "Stopped.")
 
 
@@ -106,10 +110,14 @@ def serving_settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serve_together(
-    settings: "Settings", chosen: dict[str, Any], show_address: Callable[[str], None]
+    settings: "Settings",
+    chosen: dict[str, Any],
+    show_address: Callable[[str], None],
+    for_commands: Path | None,
 ) -> None:
     """Serve in several processes until they are told to stop. Raises StorageUnavailable: they could
     not begin."""
+    from ricordo.http.local_calls import answering_commands
     from ricordo.http.protocol import Room
     from ricordo.http.server import address_of, listener_for, serving
     from ricordo.http.supervisor import Place, Supervisor
@@ -127,7 +135,8 @@ def _serve_together(
             with open_memory(**chosen) as memory:
                 service = serving(memory, lambda _: place.is_ready(), create_site, listener)
                 place.on_orphaned(service.stop)
-                service.run()
+                with answering_commands(memory, for_commands):
+                    service.run()
 
         supervisor = Supervisor(
             settings.workers,

@@ -5,19 +5,21 @@ Nothing heavy is imported here, because ``--help`` loads this module.
 """
 
 import contextlib
+import functools
 import gc
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
 from ricordo.errors import InvalidValue, StorageUnavailable
 from ricordo.frozen import dataclass
+from ricordo.operations.operation import STORE_OPERATIONS, USER_OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -238,6 +240,12 @@ CACHE_VARIABLE: Final = "RICORDO_INDEX_CACHE_MB"
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 300_000  # as many as loading everything makes
 _SILENCE: Final = logging.NullHandler()
 _NOBODY_ELSE: Final = Acting()
+_NOBODYS: Final[Mapping[str, Any]] = {
+    "user": None,
+    "group": None,
+    "everyone": False,
+    "narrowed": [],
+}
 
 
 def is_debugging() -> bool:
@@ -247,6 +255,70 @@ def is_debugging() -> bool:
 
 @contextlib.contextmanager
 def open_store(store: Store) -> Iterator["Memory"]:
+    """The store: that of a running service where there is one for it, else opened here."""
+    from ricordo.http.local_calls import socket_path
+
+    path = socket_path(store.db, store.home, os.environ)
+    with contextlib.ExitStack() as opened:
+        if path is not None and path.exists():
+            yield cast("Memory", _Served(path, lambda: opened.enter_context(_open_here(store))))
+        else:
+            yield opened.enter_context(_open_here(store))
+
+
+class _Served:
+    """The memory of a store, or of a user in it, that a running service has open.
+
+    What the service cannot do for another process is done here, in the store itself.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        open_here: Callable[[], Any],
+        operations: Mapping[str, Operation[..., Any]] = STORE_OPERATIONS,
+        whose: Mapping[str, Any] = _NOBODYS,
+    ) -> None:
+        self._path = path
+        self._open_here = functools.cache(open_here)
+        self._operations = operations
+        self._whose = whose
+
+    def user(self, name: str, *, group: str | None) -> "_Served":
+        return self._of({"user": name, "group": group}, lambda it: it.user(name, group=group))
+
+    def global_memories(self) -> "_Served":
+        return self._of({"everyone": True}, lambda it: it.global_memories())
+
+    def narrow(self, **given: str | None) -> "_Served":
+        narrowed = [*self._whose["narrowed"], given]
+        return self._of({"narrowed": narrowed}, lambda it: it.narrow(**given))
+
+    def _of(self, whose: Mapping[str, Any], here: Callable[[Any], Any]) -> "_Served":
+        open_here = self._open_here
+        found = {**self._whose, **whose}
+        return _Served(self._path, lambda: here(open_here()), USER_OPERATIONS, found)
+
+    def __getattr__(self, name: str) -> Any:
+        from ricordo.http.local_calls import call, is_callable_elsewhere
+
+        operation = self._operations.get(name)
+        if operation is None or not is_callable_elsewhere(operation):
+            return getattr(self._open_here(), name)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            given = operation.by_name(args, kwargs)
+            request = {**self._whose, "operation": name, "given": given}
+            try:
+                return call(self._path, request)
+            except (OSError, TypeError):  # it is gone, or a value is not plain
+                return getattr(self._open_here(), name)(*args, **kwargs)
+
+        return run
+
+
+@contextlib.contextmanager
+def _open_here(store: Store) -> Iterator["Memory"]:
     """Open the store, created or migrated where needed, without background threads.
 
     Search uses the database directly unless an index cache size is set: a command searches once,

@@ -111,14 +111,14 @@ def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) 
         group_members.c.space_id,
     ):
         shared = connection.execute(sa.delete(column.table).where(column == user_id))
-        removed[column.table.name] += shared.rowcount
+        removed[str(column.table.name)] += shared.rowcount
     for table in OWNED_TABLES:
         own = connection.execute(sa.delete(table).where(table.c.user_id == user_id))
-        removed[table.name] += own.rowcount
+        removed[str(table.name)] += own.rowcount
     mentions = sa.update(history).where(history.c.other_user == user_id).values(other_user=None)
     named = forget_name(connection, user_id)
     removed["mentions"] = connection.execute(mentions).rowcount + named
-    return removed
+    return dict(removed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
