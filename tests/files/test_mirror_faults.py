@@ -262,6 +262,8 @@ ODD_NOTES: dict[str, list[dict[str, object]]] = {
         {"newest": float("inf")},
         {"newest": -1},
         {"newest": 10**30},
+        {"oldest": 10**6},
+        {"oldest": -1},
         {"lines": [[1]]},
         {"lines": [[1, "\ud800", "d", 1, None]]},
         {"lines": [[1, "general", "\udc00", 1, None]]},

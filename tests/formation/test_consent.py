@@ -12,6 +12,7 @@ from ricordo import (
     ProposalKind,
     ProposalNotFound,
     ProposalState,
+    Proposed,
     Source,
     UnknownField,
 )
@@ -128,6 +129,18 @@ def test_the_same_is_proposed_once_and_something_newer_in_its_place(talking: Tal
     assert proposal.signals == 2
     talking.form("I live in Turin")
     assert [content and "Turin" in content for content in talking.proposed] == [True]
+
+
+def test_what_was_given_with_a_memory_holds_once_it_is_approved(talking: Talking) -> None:
+    given = {"pinned": True, "importance": 4, "tags": ("bali",), "theme": "trips"}
+    proposed = talking.me.narrow(run="r1").add(
+        "I have diabetes", source="conversation", valid_to="2030-01-31", **given
+    )
+    assert isinstance(proposed, Proposed) and proposed.proposal_id is not None
+    item = talking.me.get(talking.me.approve(proposed.proposal_id).id)
+    assert {name: getattr(item, name) for name in given} == given
+    assert item.valid_to is not None
+    assert (item.valid_to.date().isoformat(), item.run_id) == ("2030-01-31", "r1")
 
 
 def test_approving_updates_what_is_known(talking: Talking) -> None:

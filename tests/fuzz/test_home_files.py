@@ -90,7 +90,7 @@ def test_any_line_stands_for_a_text_that_is_stable(line: str) -> None:
 @given(mutated(MIRRORS).map(well_formed))
 def test_every_line_of_a_mirror_is_a_memory_or_left_over_and_none_is_both(text: str) -> None:
     found = read_mirror(text, digests(SHOWN))
-    rows = [row.removesuffix("\r") for row in text.split("\n")]
+    rows = re.split("\r?\n|\r", text)
     taken: set[int] = set()
     for part in (*found.lines, *found.leftovers):
         numbers = range(part.number, part.number + len(part.raw))

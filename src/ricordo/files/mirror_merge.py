@@ -346,12 +346,13 @@ class Notes:
             raise ValueError(noted["version"])
         since = str(noted["daily_since"])
         newest, series = int(noted["newest"]), str(noted["series"])
-        if not _SERIES.fullmatch(series) or not 0 <= newest < _MAX_COPY:
+        oldest = int(noted["oldest"])
+        if not _SERIES.fullmatch(series) or not 0 < oldest <= newest + 1 <= _MAX_COPY:
             raise ValueError("a copy that MEMORY.md could not name")
         return cls(
             series=series,
             newest=newest,
-            oldest=int(noted["oldest"]),
+            oldest=oldest,
             ended_from=int(noted.get("ended_from", newest + 1)),
             lines=[_noted(entry, newest) for entry in noted["lines"]],
             daily_reached={_text(key): int(at) for key, at in noted["daily_reached"].items()},

@@ -34,6 +34,7 @@ _SPECIAL: Final = re.compile(rf"[\n\r{LINE_BREAK}{_CARRIAGE_RETURN}]")
 # Each pattern begins at the first of a run of backslashes: beginning at every one of them would
 # take quadratic time.
 _SIGN: Final = re.compile(rf"(?<!\\)(\\*)([{LINE_BREAK}{_CARRIAGE_RETURN}])")
+_LINE_END: Final = re.compile(r"\r?\n|\r")
 _BEFORE_RETURN: Final = re.compile(r"(?<!\\)(\\*)\r")
 _SHOWN_SIGN_OR_BREAK: Final = re.compile(
     rf"(?<!\\)(\\(?:\\\\)*){LINE_BREAK}|(?: |(?<!\\))((?:\\\\)*){LINE_BREAK} ?"
@@ -236,7 +237,7 @@ def read_mirror(text: str, base: Digests) -> ReadFile:
 
 class _Reader:
     def __init__(self, text: str, base: Digests) -> None:
-        self.rows = [row.removesuffix("\r") for row in text.split("\n")]
+        self.rows = _LINE_END.split(text)
         self.base = base
         self.found = ReadFile()
         self.theme: str | None = GENERAL_THEME

@@ -142,6 +142,11 @@ def in_own_words(passage: Passage, reading: Reading) -> list[Candidate]:
     return sorted(found, key=lambda one: text.find(one.quote))
 
 
+def _is_inside_a_word(text: str, at: int) -> bool:
+    around = text[max(at - 1, 0) : at + 1]
+    return at > 0 and len(around) == 2 and around.isalnum() and not any(map(is_dense, around))
+
+
 def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
     """One candidate for each piece that is surely kept, or that the user asked to remember."""
     text = passage.text
@@ -156,6 +161,8 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
         quote = text[piece.start : piece.end]
         if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
             continue  # nobody speaks of themselves as the user
+        if any(_is_inside_a_word(text, at) for at in (piece.start, piece.end)):
+            continue  # of a word that is longer than what is read at once
         is_for_now = _ROLE.match(quote) and not _CERTAIN[RULE].search(quote)
         if is_for_now or _NOT_ALONE.match(quote):
             continue  # a part to play, or about what was said elsewhere

@@ -41,7 +41,7 @@ _STEP: Final = "consent"
 _PROPOSED: Final = "proposed"
 _REPEATED: Final = "heard"
 _FIELDS: Final = "fields"
-_NOT_DRAFTED: Final = frozenset({"run_id", "pinned", "valid_to", "created_at"})
+_NOT_DRAFTED: Final = frozenset({"created_at"})  # it begins with the consent
 _DRAFTED: Final = [one.name for one in fields(NewMemory) if one.name not in _NOT_DRAFTED]
 """The fields of the draft that a proposal stores."""
 

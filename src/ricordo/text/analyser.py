@@ -44,7 +44,7 @@ _SUFFIX: Final = "_stemmer"
 _MAX_KNOWN_STEMS: Final = 32_768
 
 # Raise whenever the same text may give other terms: indexes are then rebuilt.
-ANALYSER_VERSION: Final = 2
+ANALYSER_VERSION: Final = 3
 
 # Stemmers that need the marks of these letters: without them kitabı and jóvenes keep their endings.
 _MARKED: Final = {"spanish": "áéíóúñü", "turkish": "çğıöşü"}
@@ -318,7 +318,7 @@ def _both(own: _ChunkTerms, usual: _ChunkTerms) -> _ChunkTerms:
         said = own(chunk)
         if not said:
             return said
-        if not chunk.isascii() and (plain := fold_marks(chunk)) != chunk:
+        if not chunk.isascii() and (plain := fold_marks(chunk).strip()) != chunk:
             said, chunk = tuple(dict.fromkeys((*said, *own(plain)))), plain
         also = usual(chunk)
         return said if also == said else (*said, *(one for one in also if one not in said))
@@ -374,7 +374,7 @@ class _ChunkAnalysis:
         return found
 
     def _word(self, word: str, *, keep_stop_words: bool = False) -> list[str]:
-        plain = fold_marks(word) if self._marked else word
+        plain = fold_marks(word).strip() if self._marked else word
         folded = fold_letters(plain)[:MAX_TERM_CHARS]
         if not keep_stop_words and folded in self._stop_words:
             return []

@@ -223,6 +223,12 @@ LONG_WORDS = (
 )
 
 
+def test_a_sign_is_one_term_in_every_language() -> None:
+    for language in languages():
+        analyser = Analyser(language)
+        assert analyser.terms("¬ 👩\u200d👩\u200d👧") == analyser.query_terms("¬ 👩") == ["¬", "👩"]
+
+
 @pytest.mark.parametrize("language", ["english", "german", "indonesian", "russian", "turkish"])
 def test_stems_are_those_of_the_stemmer_as_it_comes(language: str) -> None:
     ours = analysing._load(language)

@@ -43,6 +43,12 @@ def test_whatever_is_said_a_candidate_is_sound(text: str, at: datetime) -> None:
         assert len(one.key or "") <= MAX_KEY_CHARS
 
 
+@pytest.mark.parametrize("long", ["9" * 500, "x" * 900])
+def test_nothing_is_learned_from_the_middle_of_a_word(long: str) -> None:
+    assert said(f"{long}Where did her sister live in May, near the sea?") == []
+    assert said(f"I live in Bali{long}") == []
+
+
 @given(any_text)
 def test_requests_are_where_they_are_said(text: str) -> None:
     spans = requests(pieces_with_requests(gate().read(text)), text)
