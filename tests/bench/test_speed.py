@@ -105,7 +105,7 @@ def test_a_filled_store_has_ready_vectors_and_finds_what_is_asked(tmp_path: Path
         user = memory.user("bench:ana")
         assert len(user.list(limit=100)) == 20
         queries = ground.small.searches[0].queries
-        best = [user.search(query, limit=1)[0].signals for query in queries]
+        best = [user.search(query, limit=1, threshold=0)[0].signals for query in queries]
         assert all(signals.semantic for signals in best)
         assert any(signals.fts for signals in best)
 

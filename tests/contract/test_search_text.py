@@ -227,7 +227,7 @@ def test_nothing_that_can_be_typed_is_an_error(any_store: UserMemory, query: str
 def test_every_text_is_found_by_itself(any_store: UserMemory, content: str) -> None:
     added = any_store.add(content, theme="typed").id
     found = {hit.id: hit for hit in any_store.search(content, theme="typed", limit=50)}
-    has_terms = bool(any_store.database.analyser.terms(content))
+    has_terms = bool(any_store.database.analyser.query_terms(content))
     assert added in found
     assert (found[added].signals.fts is not None) == has_terms
     any_store.forget(added)

@@ -70,7 +70,7 @@ def test_what_they_start_serves_and_works(tmp_path: Path) -> None:
         said["RICORDO_SECRET_KEY"] = on.inside("/run/secrets/secret_key").read_text().strip()
         said["RICORDO_BROKER_URL"] = broker.url
         policy = tmp_path / "policy.yaml"
-        policy.write_text("agents: {}\n", encoding="utf-8")
+        policy.write_text("allowlists: {}\n", encoding="utf-8")
         said["RICORDO_POLICY_FILE"] = str(policy)
         server = on.start(started(SERVER, on), said)
         worker = on.start([*started(WORKER, on), "--pool", "solo"], said)

@@ -361,7 +361,8 @@ def test_searches_go_on_while_vectors_are_rebuilt(backend_url: str) -> None:
     assert problems_of(outcome) == ()
     assert outcome.archived > 0
     assert outcome.counts > 0
-    assert outcome.verdict.degraded == 0
+    # Whoever is answered by words alone, because vectors are missing, is told so.
+    assert outcome.verdict.degraded >= outcome.verdict.by_words
 
 
 def choose(user: UserMemory, server: EmbeddingServer) -> None:

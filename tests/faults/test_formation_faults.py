@@ -1,5 +1,6 @@
 """Formation with a model that is down, and in processes that die: nothing lost, nothing twice."""
 
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -111,7 +112,7 @@ def check_that_all_is_formed_once(memory: Memory, server: FaultyModel, since: in
 def circuit_closes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The circuit breaker does not follow the clock of a test, which goes on by hours."""
     short = partial(CircuitBreaker, open_seconds=0.0)
-    monkeypatch.setattr("ricordo.providers.circuit_breaker.CircuitBreaker", short)
+    monkeypatch.setattr("ricordo.providers.http_client.CircuitBreaker", short)
 
 
 def fail(server: FaultyModel) -> dict[str, object]:
@@ -193,8 +194,9 @@ def test_what_was_formed_before_the_model_failed_stays(
 
 
 def word(number: int) -> str:
-    """A word of its own for each number."""
-    return f"z{chr(97 + number // 26)}{chr(97 + number % 26)}m"
+    """A word of its own for each number, unlike the others."""
+    syllables = [f"{one}{other}" for one in "bdfgklmnprst" for other in "aeiou"]
+    return "".join(random.Random(number).sample(syllables, 4))
 
 
 @pytest.mark.chaos

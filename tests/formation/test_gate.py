@@ -246,3 +246,16 @@ def test_sensitive_notes_are_seen_in_other_languages(text: str) -> None:
 def test_secrets_are_seen_by_meaning() -> None:
     assert holds_secret("Mein WLAN-Passwort ist blaue Teekanne sieben")
     assert not holds_secret("User plays tennis on Sundays.")
+
+
+def test_who_learns_something_does_not_tell_a_language() -> None:
+    for text in ("Ana is learning the cello.", "Ana is learning to swim", "He learns chess"):
+        assert sensitive_in(text) == frozenset()
+
+
+@pytest.mark.parametrize("said", ["I prefer tea", "I am vegetarian", "I prefer short answers"])
+def test_what_follows_a_name_is_no_other_name(talking: Talking, said: str) -> None:
+    talking.say("My name is Ana", said)
+    found = {one.content: one.key for one in talking.me.form("monday").decisions}
+    assert found.pop("User's name is Ana.") == "preferred_name"
+    assert list(found.values()) == [None]

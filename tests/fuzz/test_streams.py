@@ -133,7 +133,8 @@ def test_all_that_comes_goes_on_and_no_more_than_the_memories_with_it(
     out = b"".join(splicer.feed(part) for part in cut(stream, at)) + splicer.flush()
     added = f'"memories":{MEMORIES}'.encode()
     assert out.replace(b"," + added, b"").replace(added, b"") == stream
-    assert out.count(added) <= (1 if wire is OPENAI else 2)
+    # At the beginning and at the end of an answer, of which a spoiled stream may have several.
+    assert out.count(added) <= (1 if wire is OPENAI else max(2, stream.count(b'"type"')))
 
 
 @FUZZ

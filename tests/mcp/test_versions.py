@@ -27,7 +27,7 @@ def test_version_1_of_the_library_serves_as_well(tmp_path: Path) -> None:
     assert run(sys.executable, "-c", look, env=environment) == "True\n"
     tested = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"),
             *("--tier", "fast", "--basetemp", str(tmp_path / "base"), str(ROOT / "tests" / "mcp")),
         ],
         cwd=ROOT,

@@ -89,7 +89,7 @@ def test_the_command_line(home: Path, tmp_path: Path) -> None:
     stamp = mirror.stat().st_mtime - 60  # not edited just now
     os.utime(mirror, (stamp, stamp))
     run("mirror", "sync")
-    said = "user: I live in Łódź.\n"
+    said = "user: My favourite city is Łódź.\n"
     run("observe", "--thread", "monday", "--form", said=said)
     kept = [one["content"] for one in json.loads(run("list", "--json"))["items"]]
     assert any("mate" in one for one in kept), kept

@@ -80,7 +80,7 @@ def test_the_command_line_with_its_files(tmp_path: Path) -> None:
     (mirror,) = Path(home).rglob("MEMORY.md")
     assert "Prefers tea" in mirror.read_text(encoding="utf-8")
     # A code page of Windows: what comes through a pipe is UTF-8 all the same.
-    said = "user: I live in Łódź.\n"
+    said = "user: My favourite city is Łódź.\n"
     ricordo("observe", "--thread", "monday", "--form", said=said, PYTHONIOENCODING="cp1252")
     listed = json.loads(ricordo("list", "--json", PYTHONIOENCODING="cp1252"))["items"]
     assert any("Łódź" in one["content"] for one in listed)

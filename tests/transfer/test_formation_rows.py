@@ -20,7 +20,7 @@ def talk(memory: Memory, clock: ManualClock, name: str = "ana") -> UserMemory:
     user = memory.user(name)
     say(user, clock, "I live in Bekasi")
     say(user, clock, "My name is Ana")
-    say(user, clock, "I am vegetarian, and I prefer short answers")
+    say(user, clock, "I prefer short answers")
     user.form("monday")
     waiting = {one.fields[0]: one for one in user.proposals()}
     user.approve(waiting["preferred_name"].id, reason="she said yes")

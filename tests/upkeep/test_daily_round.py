@@ -1,5 +1,6 @@
 """The daily round: what it does, what it leaves to jobs, and that it can stop anywhere."""
 
+import calendar
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -313,7 +314,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def prepare(tended: Tended, user: str) -> None:
     """A user with something of everything that a round has to do."""
     me = tended.memory.user(user)
-    texts = [f"Saw heron number {number}" for number in range(8)]
+    texts = [f"Saw a heron in {month}" for month in calendar.month_name[1:9]]
     me.add_many([{"content": text, **LITTLE} for text in texts])
     me.add_many([{"content": f"Plays cello number {number}", "importance": 5} for number in (1, 2)])
     me.observe([{"role": "user", "content": "I love jazz"}], thread="monday")

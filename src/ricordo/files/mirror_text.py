@@ -286,6 +286,7 @@ class _Reader:
             self._leave(1)
 
     def _skip_header(self) -> None:
+        self.follows_memory = False
         self.at += 1
         while self.at < len(self.rows) and is_of_header(self.rows[self.at]):
             ended = HEADER_END in self.rows[self.at]

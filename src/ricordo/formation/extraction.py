@@ -396,6 +396,10 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
     return _is_of(one, other.passage) and one.is_at(start, start + len(other.quote))
 
 
+_SURE_ALONE: Final = 0.9
+_UNSURE_AFTER: Final = 0.7
+
+
 def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
     """What the gate sees in each message, after the messages before it."""
     turns = [*segment.earlier, *segment.new]
@@ -404,8 +408,25 @@ def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
         before = [turn for turn in turns if turn.position < passage.position]
         asked = before[-1].content if before and before[-1].role == ASSISTANT_ROLE else ""
         earlier = next((turn.content for turn in reversed(before) if turn.role == USER_ROLE), "")
-        found[passage.turn_id] = gate().read(passage.text, asked=asked, earlier=earlier)
+        found[passage.turn_id] = _reading(passage.text, asked, earlier)
     return found
+
+
+def _reading(text: str, asked: str, earlier: str) -> Reading:
+    """After what was said earlier, unless that only makes the gate doubt what it is sure of.
+
+    After "My name is Ana" it takes "I prefer tea" for another name.
+    """
+    after = gate().read(text, asked=asked, earlier=earlier)
+    if not earlier:
+        return after
+    alone = gate().read(text, asked=asked)
+    sure = {one.label for one in alone.pieces() if one.is_kept and one.chance > _SURE_ALONE}
+    doubts = any(
+        one.label not in sure if one.is_kept else one.chance < _UNSURE_AFTER and one.label != JOIN
+        for one in after.pieces()
+    )
+    return alone if sure and doubts else after
 
 
 def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:

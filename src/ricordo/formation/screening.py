@@ -25,6 +25,8 @@ _LONGEST_NAME: Final = 80
 _NAME: Final = re.compile(rf"\A[^:：\n]{{1,{_LONGEST_NAME}}}[:：]\s*(?=\S)")
 _SIGNS_IN_NAMES: Final = str.maketrans("_-./", "    ")
 _ORDERS: Final = pattern("consent", "standing wish or role", re.IGNORECASE)
+_LEARNS: Final = re.compile(r"\blearn(s|ing|ed|t)?\b", re.IGNORECASE)
+"""Who learns is taken by the gate to learn a language, whatever it is: words tell."""
 _FIELD_OF: Final = {label: kind.field for label, kind in KINDS.items() if kind.field is not None}
 
 
@@ -54,7 +56,10 @@ def sensitive_in(text: str, *names: str | None) -> frozenset[str]:
     Under a name the gate sees only what a number is; of names and words it makes a sentence.
     """
     _, *named = _said(text, names)
-    fields = _seen(text).sensitive.union(*(sensitive_fields_of(one, "", None) for one in named))
+    fields = _seen(text).sensitive
+    if _LEARNS.search(text) and "language" not in sensitive_fields_of(text, "", None):
+        fields -= {"language"}
+    fields = fields.union(*(sensitive_fields_of(one, "", None) for one in named))
     has_number = any(map(str.isdigit, text))
     return fields.union(*(_seen(one, is_value=True).sensitive for one in named if has_number))
 

@@ -43,7 +43,7 @@ def _from_text(field: str, value: str) -> datetime:
     try:
         parsed = datetime.fromisoformat(value.strip())
     except ValueError:
-        raise InvalidValue(field, f"expected {_ALLOWED}, got {value[:40]!r}") from None
+        raise InvalidValue(field, f"expected {_ALLOWED}, got {value!r:.40}") from None
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
 
 
