@@ -42,10 +42,6 @@ WITHOUT_A_METHOD = {
     "celery": ["beat", "status", "worker"],
     "database": ["decrypt", "encrypt", "grant", "rekey"],
     "mirror": ["watch"],
-    "programs": ["list", "revoke"],
-    "webhooks": [
-        *("create", "delete", "deliveries", "list", "rotate", "show", "test", "update"),
-    ],
     "profile": ["unset"],
     "tools": ["call", "guide", "list"],
 }
@@ -202,6 +198,10 @@ IN_TESTS_OF_THEIR_OWN = {
     "jobs": ["retry"],  # needs a dead job
     "": ["links-of", "mcp", "projects", "rate", "serve", "worker"],
     "mirror": ["watch"],
+    "programs": ["list", "revoke"],
+    "webhooks": [
+        *("create", "delete", "deliveries", "list", "rotate", "show", "test", "update"),
+    ],
 }
 STORY = """
 init; add 'Prefers tea to coffee' --theme drinks --tag t --expires-days 9

@@ -421,12 +421,14 @@ def _reading(text: str, asked: str, earlier: str) -> Reading:
     if not earlier:
         return after
     alone = gate().read(text, asked=asked)
-    sure = {one.label for one in alone.pieces() if one.is_kept and one.chance > _SURE_ALONE}
-    doubts = any(
-        one.label not in sure if one.is_kept else one.chance < _UNSURE_AFTER and one.label != JOIN
+    sure = [one for one in alone.pieces() if one.is_kept and one.chance > _SURE_ALONE]
+    doubted = any(
+        one.label != other.label and (one.is_kept or one.chance < _UNSURE_AFTER)
         for one in after.pieces()
+        for other in sure
+        if one.label != JOIN and max(one.start, other.start) < min(one.end, other.end)
     )
-    return alone if sure and doubts else after
+    return alone if doubted else after
 
 
 def judged(candidate: Candidate, reading: Reading) -> Candidate | Rejection:
