@@ -115,7 +115,7 @@ class Simulation:
                 theme=action.theme,
                 source=source,
                 importance=action.importance,
-                pinned=action.is_pinned,
+                pinned=action.is_pinned or None,  # what takes the place of one inherits its pin
             )
         except InvalidValue:
             self.course.refused += 1
@@ -158,9 +158,14 @@ class Simulation:
     def _check_pinned(self) -> None:
         for name, ledger in self.ledgers.items():
             for item_id in ledger.pinned:
-                status = self._memory.user(name).get(item_id).status
-                if status is not Status.ACTIVE:
-                    self.course.problems.append(f"{name}: pinned memory {item_id} is {status}")
+                user = self._memory.user(name)
+                item = user.get(item_id)
+                while after := user.lineage(item.id).successor:  # which is pinned, too
+                    item = after
+                if item.status is not Status.ACTIVE or not item.pinned:
+                    self.course.problems.append(
+                        f"{name}: pinned memory {item_id} ends as {item.id}, {item.status}"
+                    )
 
 
 def _part(acted: tuple[str, Action]) -> int:

@@ -49,7 +49,10 @@ STRFTIME = re.compile(r"%[-_^#EO][A-Za-z]|%[PGsklhrRTDeFzZ+]")
 GUARDS = {"hasattr", "getattr"}
 
 WITHOUT_FORK = "the only way in is check_may_share, which refuses several workers where no fork is"
+WITHOUT_SOCKETS = "there is a path for them only where socket_path has found such sockets"
 ALLOWED = {
+    ("ricordo/http/local_calls.py", "socket.AF_UNIX"): WITHOUT_SOCKETS,
+    ("ricordo/http/local_calls.py", "os.getuid"): WITHOUT_SOCKETS,
     ("ricordo/http/supervisor.py", "os.fork"): WITHOUT_FORK,
     ("ricordo/http/supervisor.py", "signal.pthread_sigmask"): WITHOUT_FORK,
     ("ricordo_hook/__init__.py", "os.setsid"): "after a fork, which was asked for",
