@@ -2,7 +2,8 @@
 
 `ricordo serve` runs in a process of its own with the shipped embedder; a client without a browser
 asks for each page by turns, so that a busy moment is not one page's alone. The time is that of the
-whole answer over HTTP: reading, rendering and sending.
+whole answer over HTTP: reading, rendering and sending. Jobs do not run: they would form the
+conversations that were just stored, and keep a core busy.
 """
 
 import argparse
@@ -72,7 +73,7 @@ def run(given: argparse.Namespace) -> None:
         home = Path(name)
         store = str(home / "ricordo.db")
         filled = fill(store, home, given.memories, bar("storing memories"))
-        with served(store, RICORDO_HOME=name, RICORDO_UPKEEP="0") as service:
+        with served(store, RICORDO_HOME=name, RICORDO_RUN_JOBS="0") as service:
             pages = _measure(service.url, filled, given.rounds, bar("asking for pages"))
     report = PagesReport(machine=machine, memories=given.memories, pages=tuple(pages))
     answer(given.as_json, report, _table)

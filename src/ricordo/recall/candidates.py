@@ -54,6 +54,8 @@ _RARE_COUNT: Final = 5
 _RARE_SHARE: Final = 0.02
 _DENSE_WORD: Final = 6  # letters
 _SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
+_MORE, _MANY = 500, 10_000
+"""Of many rows so many are checked next: reading all takes longer."""
 _OVERSAMPLING: Final = 4
 """The database orders matches roughly; this many times more are scored exactly."""
 
@@ -391,15 +393,18 @@ class CandidateSource:
     ) -> tuple[Any, dict[int, Any]]:
         """The best rows that the database allows, in order, and what it says of their sources.
 
-        A few of the best are checked first. If too few pass, all allowed rows are read, so that a
-        narrow filter never costs a result.
+        A few of the best are checked first, then more where there are many. If too few pass, all
+        allowed rows are read, so that a narrow filter never costs a result.
         """
         wanted = self._ranking.candidates
-        first = _best(near, words, wanted + _SPARE)
-        facts = searched.facts(connection, sources[first].tolist())
-        passing = first[_known(facts, sources[first])]
-        enough = _enough(near, words, first, passing, wanted)
-        if not enough:
+        for count in (wanted + _SPARE, *([_MORE] if len(sources) > _MANY else [])):
+            first = _best(near, words, count)
+            facts = searched.facts(connection, sources[first].tolist())
+            passing = first[_known(facts, sources[first])]
+            enough = _enough(near, words, first, passing, wanted, count)
+            if enough:
+                break
+        else:
             passing = np.flatnonzero(np.isin(sources, searched.every_id(connection)))
         of_passing = None if near is None else near[passing]
         rows = passing[_best(of_passing, words[passing], wanted)]
@@ -541,15 +546,17 @@ def _best(near: Scores | None, words: Scores, count: int) -> Any:
     return np.unique(np.concatenate(found))
 
 
-def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted: int) -> bool:
-    """True where the first check has seen all, or found enough of either signal."""
+def _enough(
+    near: Scores | None, words: Scores, first: Any, passing: Any, wanted: int, count: int
+) -> bool:
+    """True where a check of ``count`` of each has seen all, or found enough of either signal."""
     for scores, least in ((words, 0.0), (near, NOT_COMPARED)):
         if scores is None:
             continue
         if int((scores[first] > least).sum()) == int((scores > least).sum()):
             continue
         # Only rows above this signal's cut are known to be its best.
-        cut = np.sort(scores[first])[::-1][: wanted + _SPARE].min()
+        cut = np.sort(scores[first])[::-1][:count].min()
         if int((scores[passing] >= cut).sum()) < wanted:
             return False
     return True

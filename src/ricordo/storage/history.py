@@ -87,8 +87,12 @@ def changes_since(
     if up_to is not None:
         wanted = wanted.where(history.c.revision <= up_to)
     if about is not None:
-        of_it = (_is_of(table, history.c.item_id, about) for table in (items, proposals))
-        wanted = wanted.where(sa.or_(*of_it))
+        of_it = (
+            sa.select(table.c.id).where(table.c.user_id == user_id, table.c.project_id == about)
+            for table in (items, proposals)
+        )
+        # They are found first: most changes of a user are of something else.
+        wanted = wanted.where(history.c.item_id.in_(sa.union_all(*of_it)))
     show = _change
     if project is not None:
         named = (history.c.item_id, history.c.old_ref, history.c.new_ref)
@@ -248,10 +252,6 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
 
 def _is_elsewhere(table: sa.Table, number: sa.Column[Any], project: str) -> sa.ColumnElement[bool]:
     return _exists(table, number, table.c.project_id != project)
-
-
-def _is_of(table: sa.Table, number: sa.Column[Any], project: str) -> sa.ColumnElement[bool]:
-    return _exists(table, number, table.c.project_id == project)
 
 
 def _exists(
