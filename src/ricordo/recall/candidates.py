@@ -42,7 +42,7 @@ from ricordo.storage.sql import (
 from ricordo.storage.tables import PIECES, TURNS, Indexed
 from ricordo.storage.threads import has_pieces, turns_of_pieces
 from ricordo.text.names import NOBODY, Asked
-from ricordo.text.normalise import is_dense, is_identifier
+from ricordo.text.normalise import is_dense, is_identifier, means_nothing
 from ricordo.text.trigrams import best_of, similar_terms
 
 GUESSES_PER_TERM: Final = 3
@@ -81,6 +81,10 @@ class Question:
     def meant(self) -> dict[str, float]:
         """The terms to search, with their certainty."""
         return dict.fromkeys([*self.terms, *self.alias_terms], 1.0)
+
+    @property
+    def means_nothing(self) -> bool:
+        return means_nothing(self.text)
 
     @property
     def is_word(self) -> bool:

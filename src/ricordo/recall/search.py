@@ -293,7 +293,10 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
             return True
         return any(
             one.confidence >= LEAST_LIKELY
-            or confidence_of(one.cosine, one.coverage, model.model) >= LEAST_LIKELY
+            or (
+                not question.means_nothing
+                and confidence_of(one.cosine, one.coverage, model.model) >= LEAST_LIKELY
+            )
             for one in found.ranked
         )
 
@@ -335,6 +338,7 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
                     searched = replace(searched, reading=searched.reading.within(within))
                 found = self._candidates.gather(view, searched, question, limit)
                 is_again = bool(reading) and self._is_learned(question, found)
+                is_again = is_again and not question.means_nothing
                 is_again = is_again and not under_way.get().are_too_many
                 again = self._ranking.reranked if is_again else 0
                 best = self._best(
@@ -428,6 +432,8 @@ class Search(ABC, Generic[Wanted, Found, HitType]):
         if self._is_learned(question, found):
             chances = self._chances(question, found, base, boosted, boosts)
             chances = with_exact(chances, found.exact)
+            if question.means_nothing:  # then only its letters can be meant
+                chances = chances * found.coverage
         shares = boosted / self.highest_score if chances is None else chances
         unrated = scores = np.round(shares, SCORE_DIGITS)
         shifts = self._shifts(user_id, rows, view.now)

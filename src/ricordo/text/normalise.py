@@ -87,6 +87,8 @@ _GROUPED_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DIGIT = re.compile(r"[0-9]")
 # A letter and then a digit, a long number, or signs that no word has inside.
 _IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
+_RUN = re.compile(r"\w+")
+_WITHOUT_VOWELS = re.compile(r"[b-df-hj-np-tv-xz]{5,}", re.IGNORECASE | re.ASCII)
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
@@ -281,6 +283,12 @@ def has_digit(word: str) -> bool:
 
 def is_identifier(term: str) -> bool:
     return _IDENTIFIER.search(term) is not None
+
+
+def means_nothing(text: str) -> bool:
+    """Whether it is keys that were hit at random: such text resembles something by accident."""
+    words = _RUN.findall(text)
+    return bool(words) and all(map(_WITHOUT_VOWELS.fullmatch, words))
 
 
 def bigrams(run: str) -> list[str]:

@@ -208,8 +208,11 @@ def test_every_language_is_read_again() -> None:
 
 
 @pytest.mark.requirement("recall.nothing")
-@pytest.mark.parametrize("query", ["zzzxqv", "How many satellites does Saturn have?"])
+@pytest.mark.parametrize(
+    "query", ["zzzxqv", "qqxwk pfffrt", "How many satellites does Saturn have?"]
+)
 def test_nothing_is_an_answer(ana: UserMemory, query: str) -> None:
+    ana.add_many(["Uses PostgreSQL for project Apollo", "Saves for a flat in Bandung"])
     for search in (ana.search, ana.search_turns):
         found = search(query)
         assert len(found) == 0
