@@ -159,15 +159,8 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
     found: list[Candidate] = []
     for number, piece in enumerate(pieces):
         quote = text[piece.start : piece.end]
-        if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
-            continue  # nobody speaks of themselves as the user
-        if any(_is_inside_a_word(text, at) for at in (piece.start, piece.end)):
-            continue  # of a word that is longer than what is read at once
-        is_for_now = _ROLE.match(quote) and not _CERTAIN[RULE].search(quote)
-        if is_for_now or _NOT_ALONE.match(quote):
-            continue  # a part to play, or about what was said elsewhere
-        if "\n" in text[: piece.start] and _MAKES_TEXT.search(text, 0, piece.start):
-            continue  # part of the text that is wanted
+        if not _is_statement(piece, text):
+            continue
         asked = _is_asked_for(pieces, number, text)
         told = _in_third_person(quote, passage)
         is_whole = told is not None or piece.label == "name"
@@ -210,6 +203,20 @@ def _in_message(passage: Passage, reading: Reading) -> list[Candidate]:
             for content in _divided(capitalised(whole), piece.label):
                 found.append(replace(own, content=content, key=key_of(content, piece.label)))
     return [*found, *_not_taken_up(passage, reading, pieces, found)]
+
+
+def _is_statement(piece: Piece, text: str) -> bool:
+    """Whether users state something of themselves with it, in whole words."""
+    quote = text[piece.start : piece.end]
+    if not piece.is_kept or not _says_enough(quote) or THE_USER.match(quote):
+        return False  # nobody speaks of themselves as the user
+    if any(_is_inside_a_word(text, at) for at in (piece.start, piece.end)):
+        return False  # of a word that is longer than what is read at once
+    is_for_now = _ROLE.match(quote) and not _CERTAIN[RULE].search(quote)
+    if is_for_now or _NOT_ALONE.match(quote):
+        return False  # a part to play, or about what was said elsewhere
+    is_wanted_text = "\n" in text[: piece.start] and _MAKES_TEXT.search(text, 0, piece.start)
+    return not is_wanted_text
 
 
 def change_in(passage: Passage, reading: Reading) -> list[Candidate]:
