@@ -69,9 +69,9 @@ def test_what_they_start_serves_and_works(tmp_path: Path) -> None:
         said["RICORDO_URL"] = on.inside("/run/secrets/app_url").read_text().strip()
         said["RICORDO_SECRET_KEY"] = on.inside("/run/secrets/secret_key").read_text().strip()
         said["RICORDO_BROKER_URL"] = broker.url
-        policy = tmp_path / "policy.yaml"
+        said["RICORDO_POLICY_FILE"] = "/var/lib/ricordo/policy.yaml"
+        policy = on.inside(said["RICORDO_POLICY_FILE"])
         policy.write_text("allowlists: {}\n", encoding="utf-8")
-        said["RICORDO_POLICY_FILE"] = str(policy)
         server = on.start(started(SERVER, on), said)
         worker = on.start([*started(WORKER, on), "--pool", "solo"], said)
         key = on.output([f"{PROGRAMS}/ricordo", "keys", "create", "chat", "--json"], said)

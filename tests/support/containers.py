@@ -108,9 +108,10 @@ class Host:
         return Path(self._translated(path))
 
     def _translated(self, text: str) -> str:
-        for place, ours in self._places.items():
-            text = re.sub(rf"(?<![\w/.]){re.escape(place)}(?![\w.])", ours, text)
-        return text
+        """In one pass, because ours may lie in one of theirs."""
+        places = "|".join(map(re.escape, self._places))
+        found = re.compile(rf"(?<![\w/.])(?:{places})(?![\w.])")
+        return found.sub(lambda place: self._places[place[0]], text)
 
     def _environment(self, said: Mapping[str, str]) -> dict[str, str]:
         passed = {
