@@ -113,7 +113,7 @@ def test_stopping_answers_what_was_accepted(backend_url: str, open_store: Open, 
         held.release()
         for one in chats:
             one.join()
-        assert service.stop() == 0, service.log
+        assert service.ended() == 0, service.log
     assert [answer.status_code for answer in answers] == [200] * CHATS
     assert {answer.json()["choices"][0]["message"]["content"] for answer in answers} == {PORTRAIT}
 

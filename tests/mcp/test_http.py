@@ -318,7 +318,7 @@ def test_stopping_waits_for_calls_and_for_nothing_else(sqlite_url: str, mode: st
                 wait_until(lambda: len(told) >= heard + 2)  # it goes on, and so does its stream
             finally:
                 go_on.set()
-            assert store.stop() == 0
+            assert store.ended() == 0
             calling.join()
     assert [value_of(one)["results"] for one in found] == [[]]
 

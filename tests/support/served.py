@@ -62,9 +62,27 @@ class ServedStore:
         return self._end(signal.SIGTERM)
 
     def ask_to_stop(self) -> None:
-        """Ask it to end, and do not wait for it; :meth:`stop` does."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        """Ask it to end, and do not wait for it; :meth:`ended` does."""
+        self._send(signal.SIGTERM)
+
+    def ended(self) -> int:
+        """Wait until it has ended as it was asked to; its exit code.
+
+        Another signal would end it at once while it closes its store.
+        """
+        process, reading = self._process, self._reading
+        assert process is not None
+        assert reading is not None
+        try:
+            process.wait(_PATIENCE_SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+            reading.join()
+            for pipe in (process.stdout, process.stderr):
+                assert pipe is not None
+                pipe.close()
+        return process.returncode
 
     @property
     def pid(self) -> int:
@@ -78,20 +96,12 @@ class ServedStore:
         return "".join(self._log)
 
     def _end(self, number: signal.Signals) -> int:
-        process, reading = self._process, self._reading
-        assert process is not None
-        assert reading is not None
-        process.send_signal(number)  # nothing where it has ended
-        try:
-            process.wait(_PATIENCE_SECONDS)
-        finally:
-            process.kill()
-            process.wait()
-            reading.join()
-            for pipe in (process.stdout, process.stderr):
-                assert pipe is not None
-                pipe.close()
-        return process.returncode
+        self._send(number)
+        return self.ended()
+
+    def _send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)  # nothing where it has ended
 
 
 @contextlib.contextmanager
