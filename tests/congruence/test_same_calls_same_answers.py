@@ -19,6 +19,7 @@ from ricordo import (
     Occupied,
     Ownership,
     Proposal,
+    Proposed,
     RicordoError,
     Status,
     Undoable,
@@ -49,7 +50,7 @@ texts = st.sampled_from(
     [
         *("Tea", "tea", "TEA.", "Straße", "STRASSE", "naïve café", "NAIVE CAFE", "100% a_b"),
         *("a\\b", "日本語のメモ", "Zebra", "apple", "Äpfel", "İstanbul", "e\u0301", "é"),
-        *("🐈 cat", "x'; DROP", "ﬁx"),
+        *("🐈 cat", "x'; DROP", "ﬁx", "I am allergic to nuts"),
     ]
 ) | st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 themes = st.sampled_from([None, "work", "Work", "food", "Äpfel & Birnen", "_x"])
@@ -199,7 +200,9 @@ class Player:
         return _nth(self.waiting[other] if number == 6 else self.waiting[name], number)
 
     def added(self, name: str, results: list[Any]) -> Any:
-        self.owned[name] += [one.id for one in results if one.id not in self.owned[name]]
+        """What waits for consent is no memory yet; ``decide`` can make it one."""
+        ids = [one.id for one in results if not isinstance(one, Proposed)]
+        self.owned[name] += [one for one in ids if one not in self.owned[name]]
         return results
 
     def play(self, call: Call) -> Any:
@@ -404,6 +407,14 @@ def test_both_databases_agree_on_a_few_calls(stores: Stores) -> None:
     listed = ("ana", {"contains": "STRASSE"}, SortColumn.THEME, "desc", 2)
     done: list[Call] = [("undo", ("ana", 0)), ("link", ("ana", 1, "ben")), ("forget", ("ben", 6))]
     assert_same(stores, [*added, *done, ("list", listed), ("themes", ("ben",))])
+
+
+@pytest.mark.requirement("storage.congruence")
+def test_both_databases_agree_on_what_waits_for_consent(stores: Stores) -> None:
+    draft = {"content": "I am allergic to nuts", "source": "tool_call"}
+    asked: list[Call] = [("add", ("ana", draft)), ("decide", ("ana", 0, "approve"))]
+    refused: list[Call] = [("add", ("ben", draft)), ("decide", ("ben", 0, "reject"))]
+    assert_same(stores, [*asked, ("get", ("ana", 0)), *refused, ("add", ("ben", draft))])
 
 
 @pytest.mark.requirement("storage.congruence")
