@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ricordo import Event, Memory, Source, Status, UserMemory
@@ -217,6 +217,7 @@ def check_that_forming_again_changes_nothing(me: UserMemory) -> None:
 @given(
     said=st.lists(st.sampled_from(PLAIN), min_size=1, max_size=4), cuts=st.sets(st.integers(0, 3))
 )
+@example(said=["I love olives", "I don't like olives anymore"], cuts={0})
 def test_where_a_conversation_is_cut_makes_no_difference(
     memory: Memory, clock: ManualClock, said: Sequence[str], cuts: set[int]
 ) -> None:

@@ -67,9 +67,9 @@ class Candidate:
     remembered, or gave it as a standing instruction. ``is_in_own_words``: the content is what the
     user said, in the first person; ``is_by_model``: a language model wrote it. ``kind`` and the
     sensitive ``fields`` are what the gate sees in its quote. ``is_hearsay``: somebody else says
-    what the user wishes. ``is_change``: it counts only where it ends what a memory says;
-    ``is_ending``: it says nothing but that. ``puts_right`` are a wrong value and the right one.
-    ``project_id``: it is about this project, and compared only with what is known of it;
+    what the user wishes. ``is_change``: it counts only where it ends what was known or
+    just said; ``is_ending``: it says nothing but that. ``puts_right`` are a wrong value and the
+    right one. ``project_id``: it is about this project, and compared only with what is known of it;
     ``answers``: what an agent had said before.
     """
 

@@ -221,12 +221,19 @@ class Resolver:
         """
         resolved: list[Resolution | None] = []
         waiting: list[tuple[int, KnownStatement]] = []
+        ended: dict[int, Candidate] = {}  # by the place of what corrects it
         for place, candidate in enumerate(candidates):
-            overtaken = self._overtaken(candidate, candidates[place + 1 :])
-            if overtaken is not None:
-                resolved.append(overtaken)
+            if (overtaken := self._overtaken(candidates, place)) is not None:
+                reason, by = overtaken
+                if reason == CORRECTED and not candidate.is_change:
+                    ended[by] = candidate
+                elif reason != CORRECTED and place in ended:
+                    ended[by] = ended[place]
+                resolved.append(_ignored(candidate, reason, None))
                 continue
             resolution, unclear = self._by_rules(user_id, candidate)
+            if candidate.is_change and place in ended and resolution and not resolution.targets:
+                resolution = self._in_place_of(ended[place], candidate) or resolution
             resolved.append(resolution)
             if resolution is None:
                 waiting += [(place, one) for one in unclear]
@@ -236,24 +243,31 @@ class Resolver:
             for place, found in enumerate(resolved)
         ]
 
-    def _overtaken(self, candidate: Candidate, later: Sequence[Candidate]) -> Resolution | None:
-        """Whether the same conversation repeats, improves or corrects it further on.
+    def _overtaken(self, candidates: Sequence[Candidate], place: int) -> tuple[str, int] | None:
+        """Why, and where, the same conversation repeats, improves or corrects it further on.
 
         A candidate that has to wait replaces nothing: the user may never agree to it.
         """
-        for other in later:
+        candidate = candidates[place]
+        for later, other in enumerate(candidates[place + 1 :], start=place + 1):
             if other.project_id != candidate.project_id:
                 continue
             if canonical(candidate.content) == canonical(other.content):
-                return _ignored(candidate, IDENTICAL, None)
+                return IDENTICAL, later
             if self._must_wait(other) and not self._must_wait(candidate):
                 continue
             same_key = candidate.key is not None and candidate.key == other.key
             if same_key or _ends(other, candidate):
-                return _ignored(candidate, CORRECTED, None)
+                return CORRECTED, later
             if says_nothing_new(candidate.content, other.content):
-                return _ignored(candidate, REDUNDANT, None)
+                return REDUNDANT, later
         return None
+
+    def _in_place_of(self, ended: Candidate, change: Candidate) -> Resolution | None:
+        """A change in place of what was said just before, as if that had been stored already."""
+        if self._must_wait(ended):
+            return None
+        return Resolution(candidate=_as_filed(change, ended), action=Action.ADD, reason=NEW)
 
     def _by_rules(
         self, user_id: str, candidate: Candidate
@@ -561,7 +575,7 @@ def _replacing(
     )
 
 
-def _as_filed(candidate: Candidate, old: Item) -> Candidate:
+def _as_filed(candidate: Candidate, old: Item | Candidate) -> Candidate:
     """A change, filed as what it ends. What tells more that is sensitive does not only end it."""
     if not candidate.is_change:
         return candidate
