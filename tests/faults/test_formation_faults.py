@@ -1,6 +1,5 @@
 """Formation with a model that is down, and in processes that die: nothing lost, nothing twice."""
 
-import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -24,6 +23,16 @@ USERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ana": {"one": ("jazz", "tea"), "two": ("chess",)},
     "ben": {"one": ("opera", "rain")},
 }
+FOODS = (  # none of them resembles another, which would say nothing new
+    *("olives", "tofu", "walnuts", "honey", "basil", "garlic", "celery", "mustard", "oysters"),
+    *("cinnamon", "yogurt", "lentils", "figs", "cocoa", "salmon", "quinoa", "rhubarb", "pumpkin"),
+    *("vanilla", "spinach", "kiwis", "cashews", "barley", "lobster", "ginger", "plums"),
+    *("mushrooms", "dill", "fennel", "saffron", "coconut", "raspberries", "zucchini", "artichokes"),
+    *("molasses", "kohlrabi", "nutmeg", "oregano", "beetroot", "hazelnuts", "eggs", "chickpeas"),
+    *("mangoes", "lemons", "papaya", "peppers", "cabbage", "onions", "chocolate", "cheese"),
+    *("turnips", "licorice", "marzipan", "popcorn", "sesame", "rice", "cucumbers", "carrots"),
+    *("tomatoes", "bananas", "grapes", "sauerkraut", "asparagus", "cherries"),
+)
 LATER = {"Retry-After": "3600"}  # the client gives up at once
 
 
@@ -193,48 +202,44 @@ def test_what_was_formed_before_the_model_failed_stays(
     assert is_formed(memory)
 
 
-def word(number: int) -> str:
-    """A word of its own for each number, unlike the others."""
-    syllables = [f"{one}{other}" for one in "bdfgklmnprst" for other in "aeiou"]
-    return "".join(random.Random(number).sample(syllables, 4))
-
-
 @pytest.mark.chaos
 @pytest.mark.requirement("formation.faults")
 def test_a_process_killed_at_any_command_to_the_database_leaves_all_or_nothing(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
     """Every conversation is formed by one that dies a bit later than the one before it."""
-    memory = open_store(backend_url, embedding_provider="none", embedder=None)
+    settings = {"embedding_provider": "none", "formation_daily_writes": 1000}
+    memory = open_store(backend_url, embedder=None, **settings)
     ana = memory.user("ana")
     was_killed = True
-    commands: list[int] = []
+    told: list[str] = []
     while was_killed:
-        commands.append(len(commands) * 3 + 1)
-        thread = word(commands[-1])
+        at_command = len(told) * 5 + 1
+        thread = FOODS[len(told)]
+        told.append(thread)
         said = [
             f"I love {thread}",
             f"I am allergic to {thread}",
-            f"I work as a {('nurse', 'teacher')[commands[-1] % 2]}",
+            f"I work as a {('nurse', 'teacher')[len(told) % 2]}",
         ]
         messages = [{"role": "user", "content": text} for text in said]
         ana.observe(messages, thread=thread)
         before = ana.revision()
-        was_killed = processes.killed_former(backend_url, thread, commands[-1])
+        was_killed = processes.killed_former(backend_url, thread, at_command)
         turns, position = formed(memory)["ana", thread]
         has_changed = ana.revision() > before
         assert (position, has_changed) in {(0, False), (turns, True)}
         assert len(ana.list(contains=f"loves {thread}")) == has_changed
         assert was_killed or has_changed
-    assert len(commands) >= 10
+    assert len(told) > 10
     ana.form()
     assert is_formed(memory)
     contents = [item.content for item in ana.list(limit=1000)]
-    tastes = [text for text in contents if "loves" in text]
-    assert sorted(tastes) == sorted(f"User loves {word(number)}." for number in commands)
-    assert len(contents) == len(tastes) + 1  # and what the user works as
+    loved = [text for text in contents if "loves" in text]
+    assert sorted(loved) == sorted(f"User loves {food}." for food in told)
+    assert len(contents) == len(loved) + 1  # and what the user works as
     proposed = sorted(one.content or "" for one in ana.proposals(limit=1000))
-    assert proposed == sorted(f"User is allergic to {word(number)}." for number in commands)
+    assert proposed == sorted(f"User is allergic to {food}." for food in told)
     assert problems_of(memory) == []
 
 
