@@ -158,6 +158,19 @@ def test_what_ends_nothing_is_not_kept(talking: Talking) -> None:
     assert [one.action for one in report.decisions] == [Action.IGNORE]
 
 
+def test_what_ends_something_said_just_before_is_kept_in_its_place(talking: Talking) -> None:
+    talking.say("I love olives")
+    talking.form("I don't like olives anymore")
+    (kept,) = talking.me.list()
+    assert (kept.content, kept.theme) == ("User does not like olives anymore.", "preferences")
+
+
+def test_what_ends_something_that_would_have_waited_is_not_kept(talking: Talking) -> None:
+    talking.say("I am allergic to peanuts")
+    talking.form("I am not allergic to peanuts anymore")
+    assert talking.known == []
+
+
 @pytest.mark.requirement("recall.superseded_turns")
 @pytest.mark.parametrize("table", [TURN_ENDED, TURN_LEFT_ALONE], ids=["ended", "left alone"])
 def test_an_earlier_turn_is_marked_where_its_statement_ends(talking: Talking, table: str) -> None:
