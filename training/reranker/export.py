@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from ricordo.providers.pair_model import packed
 
 ENCODER, MADE = "ricordo-multi-int8.onnx", "ricordo-multi-reader.onnx"
-HEADS, WIDTH = 12, 384
+OF_HEAD, WIDTH = 32, 384
 QUESTION_TOKENS, LINE_TOKENS = 32, 84
 MOST_TOKENS = QUESTION_TOKENS + LINE_TOKENS + 3
 CONTRIBUTED = "com.microsoft"
@@ -37,13 +37,17 @@ DATA = Path(__file__).parents[1] / "ranker" / "data"
 TRANSLATED = Path(__file__).parent / "data" / "translated"
 
 Given = dict[str, np.ndarray]
+Bend = tuple[str, str]  # what stands between the products of a layer: operation, domain
+GELU, RELU = ("Gelu", CONTRIBUTED), ("Relu", "")
 
 
 class Graph:
     """Nodes and constants. With ``largest``, how large inputs get, products are quantised."""
 
-    def __init__(self, weights: dict[str, np.ndarray], largest: list[np.ndarray] | None) -> None:
-        self.weights, self.largest = weights, largest
+    def __init__(
+        self, weights: dict[str, np.ndarray], largest: list[np.ndarray] | None, bends: Bend
+    ) -> None:
+        self.weights, self.largest, self.bends = weights, largest, bends
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.inputs: list[str] = []
@@ -107,6 +111,7 @@ class Graph:
 def layer(graph: Graph, x: str, name: str, firsts: str) -> str:
     """``firsts``: in the last layer, of which only the first token of each pair is read on."""
     parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
+    heads = len(graph.weights[f"{name}.attention.self.query.bias"]) // OF_HEAD
     query, *others = graph.dense(x, *parts, first_of=firsts)
     padded = [graph.op("Gather", each, "rows") for each in others]
     if firsts:
@@ -115,14 +120,15 @@ def layer(graph: Graph, x: str, name: str, firsts: str) -> str:
     else:
         query = graph.op("Gather", query, "rows")
     parts = (query, *padded, "", "mask")
-    seen = graph.op("MultiHeadAttention", *parts, domain=CONTRIBUTED, num_heads=HEADS)
-    seen = graph.op("Reshape", seen, graph.const([-1, WIDTH], np.int64))
+    seen = graph.op("MultiHeadAttention", *parts, domain=CONTRIBUTED, num_heads=heads)
+    seen = graph.op("Reshape", seen, graph.const([-1, heads * OF_HEAD], np.int64))
     if not firsts:
         seen = graph.op("Gather", seen, "cells")
     (seen,) = graph.dense(seen, f"{name}.attention.output.dense")
     x = graph.norm(f"{name}.attention.output", seen, x)
     (wide,) = graph.dense(x, f"{name}.intermediate.dense")
-    (narrow,) = graph.dense(graph.op("Gelu", wide, domain=CONTRIBUTED), f"{name}.output.dense")
+    kind, domain = graph.bends
+    (narrow,) = graph.dense(graph.op(kind, wide, domain=domain), f"{name}.output.dense")
     return graph.norm(f"{name}.output", narrow, x)
 
 
@@ -193,11 +199,13 @@ def pair(tokenizer: Tokenizer, one: tuple[str, int], other: tuple[str, int]) -> 
     return packed([([FIRST, *first, BETWEEN], [*second, BETWEEN])])
 
 
-def export(learned: Path, folder: Path, head: str, made: str, most: int, given: list[Given]):
+def export(
+    learned: Path, folder: Path, head: str, made: str, most: int, given: list[Given], bends: Bend
+):
     """Write the graph; what it says of the given texts, exactly and in eight bits."""
     weights = read_safetensors(learned.read_bytes())
     table = tables(onnx.load(folder / ENCODER).graph)
-    whole_graph = build(Graph(weights, None), table, head, most)
+    whole_graph = build(Graph(weights, None, bends), table, head, most)
     session = onnxruntime.InferenceSession(whole_graph.SerializeToString())
     exact, largest = [], None
     for one in given:
@@ -207,7 +215,7 @@ def export(learned: Path, folder: Path, head: str, made: str, most: int, given: 
         largest = sizes if largest is None else list(map(np.maximum, largest, sizes))
     whole = (folder / ENCODER).read_bytes()
     table = [linked(each, whole) for each in table]
-    content = build(Graph(weights, largest), table, head, most)
+    content = build(Graph(weights, largest, bends), table, head, most)
     content = content.SerializeToString(deterministic=True)
     (folder / made).write_bytes(content)
     session = onnxruntime.InferenceSession(str(folder / made))
@@ -229,7 +237,7 @@ def asked(tokenizer: Tokenizer) -> Iterator[Given]:
 def main() -> None:
     learned, folder = map(Path, sys.argv[1:])
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    export(learned, folder, "head", MADE, MOST_TOKENS, list(asked(tokenizer)))
+    export(learned, folder, "head", MADE, MOST_TOKENS, list(asked(tokenizer)), RELU)
 
 
 if __name__ == "__main__":

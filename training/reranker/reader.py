@@ -26,7 +26,7 @@ from torch.nn import functional
 from training.reranker.export import (
     BETWEEN,
     FIRST,
-    HEADS,
+    OF_HEAD,
     QUESTION_TOKENS,
     WIDTH,
     tables,
@@ -43,6 +43,8 @@ MORE = (3.0, 4.0, 3.0, 0.7, 1.0)  # a question of English is drawn more often
 OF_TRANSLATIONS, OF_REQUESTS, IN_ENGLISH, HIDDEN = 0.28, 0.2, 0.25, 0.2
 NEEDED, HELPFUL, NEITHER = 3.0, -0.5, -6.0
 PARTS = 4  # of a batch, by length
+HEADS_KEPT, UNITS = 6, (1088, 1024, 832, 640, 512, 512)  # of 12, and of 1,536 in each layer
+PRUNED_BY, PRUNED_PAIRS = 4, 512
 DENSE = (
     *("attention.self.query", "attention.self.key", "attention.self.value"),
     *("attention.output.dense", "intermediate.dense", "output.dense"),
@@ -176,24 +178,23 @@ class Layer(nn.Module):
         pairs, longest, _ = x.shape
         dropped = DROPPED if self.training else 0.0
         query, key, value = (
-            functional.linear(x, *self.of(part)).view(pairs, longest, HEADS, -1).transpose(1, 2)
+            functional.linear(x, *self.of(part)).view(pairs, longest, -1, OF_HEAD).transpose(1, 2)
             for part in DENSE[:3]
         )
         seen = functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, dropout_p=dropped
         )
-        seen = seen.transpose(1, 2).reshape(pairs, longest, WIDTH)
-        for norm, change in zip(NORMS, (self.looked, self.thought), strict=True):
-            added = functional.dropout(change(x, seen), dropped)
-            x = functional.layer_norm(x + added, (WIDTH,), *self.of(norm), 1e-12)
-        return x
+        seen = seen.transpose(1, 2).flatten(2)
+        self.heard = seen
+        x = self.added(x, functional.linear(seen, *self.of(DENSE[3])), NORMS[0], dropped)
+        self.wide = functional.relu(functional.linear(x, *self.of(DENSE[4])))
+        return self.added(x, functional.linear(self.wide, *self.of(DENSE[5])), NORMS[1], dropped)
 
-    def looked(self, _: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        return functional.linear(seen, *self.of(DENSE[3]))
-
-    def thought(self, x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        wide = functional.gelu(functional.linear(x, *self.of(DENSE[4])))
-        return functional.linear(wide, *self.of(DENSE[5]))
+    def added(
+        self, x: torch.Tensor, change: torch.Tensor, norm: str, dropped: float
+    ) -> torch.Tensor:
+        together = x + functional.dropout(change, dropped)
+        return functional.layer_norm(together, (WIDTH,), *self.of(norm), 1e-12)
 
 
 class Reader(nn.Module):
@@ -308,6 +309,35 @@ class Lessons:
         return torch.cat(found)[order.argsort()]
 
 
+@torch.no_grad()
+def prune(source: Path, start: Path, out: Path) -> None:
+    """Half of each layer goes: the heads, and the units between, that say least."""
+    torch.manual_seed(0)
+    lessons = Lessons(source, "cpu")
+    weights = {name: one.float() for name, one in load_file(start).items()}
+    reader = Reader(weights, lessons.table).eval()
+    sizes = {name: torch.zeros(()) for name in weights}
+    for _ in range(PRUNED_BY):
+        reader(*(one[:PRUNED_PAIRS] for one in lessons.pairs(*lessons.batch()[:3])))
+        for number, layer in enumerate(reader.layers):
+            for part, given in ((DENSE[3], layer.heard), (DENSE[5], layer.wide)):
+                name = f"encoder.layer.{number}.{part}.weight"
+                sizes[name] = sizes[name] + given.float().square().mean((0, 1))
+    for number, units in enumerate(UNITS):
+        name = f"encoder.layer.{number}"
+        outward, wide = f"{name}.{DENSE[3]}.weight", f"{name}.{DENSE[5]}.weight"
+        worth = sizes[outward] * weights[outward].square().sum(0)
+        heads = worth.view(-1, OF_HEAD).sum(1).topk(HEADS_KEPT).indices.sort().values
+        seen = torch.arange(len(worth)).view(-1, OF_HEAD)[heads].flatten()
+        said = (sizes[wide] * weights[wide].square().sum(0)).topk(units).indices.sort().values
+        for part, kept in ((DENSE[0], seen), (DENSE[1], seen), (DENSE[2], seen), (DENSE[4], said)):
+            for kind in ("weight", "bias"):
+                weights[f"{name}.{part}.{kind}"] = weights[f"{name}.{part}.{kind}"][kept]
+        for one, kept in ((outward, seen), (wide, said)):
+            weights[one] = weights[one][:, kept]
+    save_file({name: one.half().contiguous() for name, one in weights.items()}, str(out))
+
+
 def train(source: Path, start: Path, out: Path, seconds: float, rate: float) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(1)
@@ -349,6 +379,8 @@ def main() -> None:
     action, *paths = sys.argv[1:]
     if action == "given":
         given(*map(Path, paths))
+    elif action == "prune":
+        prune(*map(Path, paths))
     else:
         train(*map(Path, paths[:3]), *map(float, paths[3:]))
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tokenizers import Tokenizer
-from training.reranker.export import export, pair
+from training.reranker.export import GELU, export, pair
 from training.stance.pairs import NEW_TOKENS, OLD_TOKENS, spoken, written
 
 MADE = "ricordo-multi-stance.onnx"
@@ -22,7 +22,7 @@ def main() -> None:
     pairs = [one for told in spoken().values() for one, is_held in told if is_held]
     pairs = [*pairs, *written(is_held=True)][:MEASURED]
     given = [pair(tokenizer, (one.old, OLD_TOKENS), (one.new, NEW_TOKENS)) for one in pairs]
-    exact, close = export(learned, folder, "stance", MADE, MOST_TOKENS, given)
+    exact, close = export(learned, folder, "stance", MADE, MOST_TOKENS, given, GELU)
     print("same", (exact.argmax(1) == close.argmax(1)).mean())
 
 
