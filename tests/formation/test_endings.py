@@ -240,6 +240,13 @@ def test_without_the_model_words_decide(talking: Talking, monkeypatch: pytest.Mo
     assert sorted(talking.known) == ["User drives a Volvo.", "User hates jazz."]
 
 
+def test_another_thing_of_the_same_kind_is_something_new(talking: Talking) -> None:
+    talking.me.add("User loves salmon.")
+    talking.form("I love trout.")
+    talking.form("I really like salmon.")
+    assert sorted(talking.known) == ["User loves salmon.", "User loves trout."]
+
+
 def test_whose_statement_it_is() -> None:
     assert are_of_one_subject("User works at Acme.", "I left Acme")
     assert not are_of_one_subject("Ben works at Acme.", "I left Acme")

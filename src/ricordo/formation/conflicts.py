@@ -434,9 +434,14 @@ def stances_to(
         surely = how.replaced >= (_ENDS_IF_CHANGED if changes else _ENDS)
         if surely or (changes and is_other and how.other < _UNLIKE):
             found[place] = _LIKELY if share_of_words(ENGLISH, said, old) else _LIKELY_IF_NEAR
-        elif old in similar and not is_other:
+        elif old in similar and not is_other and not _seems_same(how, candidate.content, old):
             found[place] = how
     return found
+
+
+def _seems_same(how: Stance, content: str, old: str) -> bool:
+    """Whether two things are taken for one that only resemble each other, as trout and salmon."""
+    return how.same == max(how) and has_another_value(content, old)
 
 
 def over(compared: Sequence[Stance], similarities: Sequence[float]) -> list[bool]:
