@@ -9,6 +9,7 @@ import pytest
 
 from ricordo import EmbedderUnavailable, InvalidValue, Memory, UnknownField, UserMemory
 from ricordo.providers.embedder import Vectors
+from ricordo.recall import candidates
 from ricordo.recall.ranking import MAX_BOOST
 from ricordo.testing import ManualClock, WordEmbedder
 from tests.contract.conftest import on_sqlite
@@ -123,6 +124,24 @@ def test_as_of_answers_from_what_was_true_then(searching_store: Memory, clock: M
     assert ids(ana, "works at", as_of=started - timedelta(days=1)) == []
     assert second in ids(ana, "works at", as_of=clock())
     assert first not in ids(ana, "works at", as_of=clock())
+
+
+@pytest.mark.requirement("recall.filters-exact")
+def test_of_many_more_are_checked_and_a_filter_costs_no_result(
+    searching_store: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = searching_store.user("ana")
+    drafts = [
+        {"content": f"tea {'tea ' * (n % 4)}cup {n}", "tags": ["a"][: n % 3]} for n in range(150)
+    ]
+    ana.add_many(drafts)
+    ana.add("Once there was tea in a needle house", tags=["b"])
+    asked = [{"tags": ["a"]}, {"tags": ["b"]}, {}]
+    expected = [[hit.id for hit in ana.search("tea", limit=20, **one)] for one in asked]
+    assert list(map(len, expected)) == [20, 1, 20]
+    monkeypatch.setattr(candidates, "_MANY", 100)
+    monkeypatch.setattr(candidates, "_MORE", 120)
+    assert [[hit.id for hit in ana.search("tea", limit=20, **one)] for one in asked] == expected
 
 
 @pytest.mark.slow
