@@ -1,7 +1,8 @@
 """python -m bench proxy: what the chat proxy costs beside the model alone, with 10,000 memories.
 
 The model answers at once, so that what is measured is the proxy: `ricordo serve` in a process of
-its own, with the shipped embedder. The same requests go to the model itself, by turns.
+its own, with the shipped embedder, and again in one that reads nothing a second time. The same
+requests go to the model itself, by turns.
 """
 
 import argparse
@@ -91,18 +92,22 @@ def measure(memories: int, requests: int) -> Found:
         ground = Ground(Path(folder), sizes, lambda _name: lambda _done, _total: None)
         store = ground.filled(str(Path(folder) / "ricordo.db"), [USER], memories)
         recalling = _recalling(store)
-        with ModelServer() as model, served(store.url, model.base_url, folder) as url:
+        rows: list[Row] = []
+        with ModelServer() as model:
             model.answer_with(lambda _body: ANSWER)
-            asking = _Asking(f"{model.root}/v1", f"{url}/v1", store.searches[0].queries)
-            rows = list(asking.rows())
+            for reranked in (None, 0):
+                with served(store.url, model.base_url, folder, reranked) as url:
+                    asking = _Asking(f"{model.root}/v1", f"{url}/v1", store.searches[0].queries)
+                    rows += asking.rows(are_all=reranked is None)
         return Found(memories, rows, recalling)
 
 
 @contextlib.contextmanager
-def served(store: str, upstream: str, home: str) -> Iterator[str]:
+def served(store: str, upstream: str, home: str, reranked: int | None) -> Iterator[str]:
     """The address of a service over a store, in a process of its own."""
     surroundings = {
         **os.environ,
+        **({} if reranked is None else {"RICORDO_RERANKED": str(reranked)}),
         "RICORDO_HOME": str(Path(home) / "home"),
         "RICORDO_RATE_LIMIT_PER_MINUTE": "0",
         "RICORDO_UPKEEP": "0",
@@ -128,13 +133,17 @@ class _Asking:
         self._proxied = proxied
         self._questions = questions
 
-    def rows(self) -> Iterator[Row]:
-        """Every kind of request."""
+    def rows(self, *, are_all: bool) -> Iterator[Row]:
+        """Every kind of request; or those of one user, where nothing is read a second time."""
         nobody: dict[str, str] = {}
         user = {"X-Ricordo-User": USER}
         with httpx2.Client(timeout=WAIT_SECONDS, trust_env=False) as self._client:
             for question in islice(self._questions, WARM_UP):
                 self._whole(self._proxied, user, question)
+            if not are_all:
+                yield self._row("with memory, read once", user, self._whole, 1)
+                yield self._row("first streamed byte, read once", user, self._first_byte, 1)
+                return
             yield self._row("anonymous", nobody, self._whole, 1)
             yield self._row("with memory", user, self._whole, 1)
             yield self._row("first streamed byte", user, self._first_byte, 1)

@@ -101,7 +101,12 @@ def _service(figures: Figures) -> str:
                 both(rows[name]["alone"]),
                 both(rows[name]["proxied"]),
             ]
-            for name in ("anonymous", "with memory", "first streamed byte")
+            for name in (
+                "anonymous",
+                "with memory",
+                "first streamed byte",
+                "first streamed byte, read once",
+            )
             if name in rows
         ]
         shown = table(["what", "the model alone", "through the proxy"], added)

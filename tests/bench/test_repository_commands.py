@@ -229,7 +229,7 @@ def test_a_command_beside_a_postgresql() -> None:
 @pytest.mark.requirement("page.fast")
 def test_the_service_is_measured() -> None:
     proxy = measured("proxy", "--memories", 200, "--requests", 12)
-    assert len(proxy["rows"]) == 5 and proxy["recalling"]["calls"] == 12
+    assert len(proxy["rows"]) == 7 and proxy["recalling"]["calls"] == 12
     assert all(row["alone"]["calls"] == row["proxied"]["calls"] == 12 for row in proxy["rows"])
     found = measured("pages", "--memories", 300, "--rounds", 2)
     pages = {one["page"]: one for one in found["pages"]}

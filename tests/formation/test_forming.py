@@ -210,6 +210,12 @@ def lose_jobs(talking: Talking, user_id: str = "ana") -> None:
         connection.execute(sa.delete(job_rows).where(lost))
 
 
+def due(talking: Talking) -> list[tuple[str, str]]:
+    """The conversations that are to be formed now."""
+    now = talking.clock()
+    return [(job.user_id, job.unique_key) for job in talking.jobs(FORM_JOB) if job.run_at <= now]
+
+
 def behind(talking: Talking, *threads: str) -> dict[str, int]:
     """How many turns of conversations have not been formed."""
     with talking.memory.database.read_all() as view:
@@ -250,20 +256,32 @@ def test_waiting_for_silence_is_no_attempt(talking: Talking) -> None:
 
 
 @pytest.mark.requirement("formation.new-thread")
-@pytest.mark.usefixtures("small_sweeps")
-def test_a_new_conversation_wakes_a_bounded_number_of_others(talking: Talking) -> None:
-    for number in range(SWEPT + 3):
-        talking.me.observe([{"role": "user", "content": "hello"}], thread=f"t-{number}")
-        talking.clock.advance(seconds=1)
-    lose_jobs(talking)
-    talking.memory.user("ben").observe([{"role": "user", "content": "hello"}], thread="his")
-    assert [job.user_id for job in talking.jobs(FORM_JOB)] == ["ben"]  # wakes nobody else's
-    lose_jobs(talking, "ben")
-    talking.me.observe([{"role": "user", "content": "hello"}], thread="new")
-    woken = [job for job in talking.jobs(FORM_JOB) if job.unique_key != "new"]
-    assert len(woken) == SWEPT
-    assert {job.run_at for job in woken} == {talking.clock()}
-    assert "t-0" in {job.unique_key for job in woken}  # the longest silent first
+def test_a_new_conversation_ends_the_waiting_of_others_once(talking: Talking) -> None:
+    talking.memory.user("ben").observe([{"role": "user", "content": "I love folk"}], thread="his")
+    for thread, said in (("monday", "I love jazz"), ("tuesday", "I love soul")):
+        talking.me.observe([{"role": "user", "content": said}], thread=thread)
+    talking.clock.advance(seconds=1)
+    assert due(talking) == [("ana", "monday")]
+    talking.run_jobs()
+    talking.me.observe([{"role": "user", "content": "I love rock"}], thread="tuesday")
+    assert due(talking) == []
+    talking.me.observe([{"role": "user", "content": "hello"}], thread="wednesday")
+    assert due(talking) == [("ana", "tuesday")]
+    talking.run_jobs()
+    talking.me.observe([{"role": "user", "content": "hello"}], thread="thursday")
+    assert due(talking) == [("ana", "wednesday")]
+    assert talking.known == ["User loves jazz.", "User loves soul.", "User loves rock."]
+
+
+@pytest.mark.requirement("formation.new-thread")
+def test_a_new_conversation_does_not_hurry_what_waits_for_a_budget(with_model: WithModel) -> None:
+    talking = with_model(model_daily_tokens=0)
+    talking.me.observe([{"role": "user", "content": "I love jazz"}], thread="monday")
+    talking.clock.advance(seconds=10)
+    talking.run_jobs()
+    (tomorrow,) = talking.jobs(FORM_JOB)
+    talking.me.observe([{"role": "user", "content": "I love soul"}], thread="tuesday")
+    assert tomorrow in talking.jobs(FORM_JOB)
 
 
 @pytest.mark.requirement("formation.stale")

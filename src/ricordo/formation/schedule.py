@@ -10,11 +10,11 @@ from ricordo.model.activity import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.group import is_person
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import (
+    end_others,
     next_lapse,
     note_observed,
     observed_and_behind,
     state_of,
-    unformed_threads,
 )
 from ricordo.storage.jobs import put_job
 
@@ -49,19 +49,16 @@ def plan_after_turns(
 ) -> None:
     """Queue the forming of a conversation that has new turns.
 
-    Formation waits for a pause. A new conversation is also a sign that earlier ones are over.
+    Formation waits for a pause. A new conversation is also a sign that those before it are over:
+    they wait no longer. What is left of them for another reason, such as a budget, is not hurried.
     """
     if not policy.is_automatic or not is_person(writing.user_id):
         return
     note_observed(writing, thread_id)
     plan_forming(writing, thread_id, writing.now + policy.delay)
     if is_new_thread:
-        others = unformed_threads(
-            writing.connection, writing.user_id, MAX_THREADS_PER_SWEEP, other_than=thread_id
-        )
-        for other in others:
-            if other.observed_at is not None:
-                plan_forming(writing, other.thread_id, writing.now)
+        for other in end_others(writing, thread_id, writing.now - policy.delay):
+            plan_forming(writing, other, writing.now)
     writing.enqueue(_sweep_at(writing.now + policy.stale_after))
 
 

@@ -24,6 +24,15 @@ _note_observed: Final = PreparedStatement(
         " ON CONFLICT (user_id, thread_id) DO UPDATE SET observed_at = excluded.observed_at"
     ).bindparams(sa.bindparam("now", type_=Moment))
 )
+_end_others: Final = PreparedStatement(
+    sa.text(
+        "UPDATE formation SET observed_at = :silent"
+        " WHERE user_id = :user_id AND thread_id <> :thread_id AND observed_at > :silent"
+        " AND EXISTS (SELECT 1 FROM threads t WHERE t.user_id = formation.user_id"
+        " AND t.thread_id = formation.thread_id AND t.turn_count > formation.formed_position)"
+        " RETURNING thread_id"
+    ).bindparams(sa.bindparam("silent", type_=Moment))
+)
 THREADS_WITH_FORMATION: Final = threads.outerjoin(
     formation,
     sa.and_(formation.c.user_id == threads.c.user_id, formation.c.thread_id == threads.c.thread_id),
@@ -41,11 +50,6 @@ _user: Final = sa.bindparam("user_id", type_=Words)
 _thread: Final = sa.bindparam("thread_id", type_=Words)
 _state: Final = PreparedStatement(
     _select_state.where(threads.c.user_id == _user, threads.c.thread_id == _thread)
-)
-_unformed: Final = PreparedStatement(
-    _select_state.where(threads.c.user_id == _user, threads.c.thread_id != _thread, _is_behind)
-    .order_by(threads.c.updated_at, threads.c.thread_id)
-    .limit(sa.bindparam("limit", type_=sa.Integer))
 )
 _advance: Final = PreparedStatement(
     sa.text(
@@ -111,6 +115,13 @@ def note_observed(writing: WriteTransaction, thread_id: str) -> None:
     _note_observed.run(writing.connection, given)
 
 
+def end_others(writing: WriteTransaction, thread_id: str, silent: datetime) -> list[str]:
+    """Take the user's other conversations as silent since then where something was said later that
+    is not formed yet; returns which."""
+    given = {"user_id": writing.user_id, "thread_id": thread_id, "silent": silent}
+    return [row[0] for row in _end_others.run(writing.connection, given)]
+
+
 def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> FormationState | None:
     rows = _state.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
     return FormationState(*rows[0]) if rows else None
@@ -126,22 +137,15 @@ def project_of(connection: sa.Connection, user_id: str, thread_id: str) -> str |
 
 
 def unformed_threads(
-    connection: sa.Connection,
-    user_id: str,
-    limit: int,
-    *,
-    other_than: str = "",
-    project: str | None = None,
+    connection: sa.Connection, user_id: str, limit: int, project: str | None = None
 ) -> list[FormationState]:
     """A user's conversations with unprocessed turns, the oldest first; with a ``project``, those of
     it and of none."""
+    wanted = _select_state.where(threads.c.user_id == user_id, _is_behind)
     if project is not None:
-        in_reach = _select_state.where(
-            threads.c.user_id == user_id, _is_behind, in_project(threads, project)
-        ).order_by(threads.c.updated_at, threads.c.thread_id)
-        return [FormationState(*row) for row in connection.execute(in_reach.limit(limit))]
-    given = {"user_id": user_id, "thread_id": other_than, "limit": limit}
-    return [FormationState(*row) for row in _unformed.run_typed(connection, given)]
+        wanted = wanted.where(in_project(threads, project))
+    ordered = wanted.order_by(threads.c.updated_at, threads.c.thread_id).limit(limit)
+    return [FormationState(*row) for row in connection.execute(ordered)]
 
 
 def observed_and_behind(

@@ -33,8 +33,10 @@ _changes_of: Final = PreparedStatement(
     )
     .order_by(history.c.revision)
 )
-_revision: Final = PreparedStatement(
-    sa.select(users.c.revision).where(users.c.user_id == sa.bindparam("user_id", type_=Words))
+_version: Final = PreparedStatement(
+    sa.select(users.c.revision, users.c.index_epoch).where(
+        users.c.user_id == sa.bindparam("user_id", type_=Words)
+    )
 )
 # As the partial indexes have it; what was added refers to itself.
 _REFERS_ON: Final = history.c.new_ref != history.c.item_id
@@ -46,8 +48,7 @@ UNDONE_REVISION: Final = "undone_revision"
 
 def revision_of(connection: sa.Connection, user_id: str) -> int:
     """The user's latest revision; 0 for a user who has never written."""
-    found = _revision.run(connection, {"user_id": user_id})
-    return found[0][0] if found else 0
+    return user_version(connection, user_id)[0]
 
 
 def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:
@@ -55,10 +56,8 @@ def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:
 
     Unique over time, even if a user is erased and created again.
     """
-    found = connection.execute(
-        sa.select(users.c.revision, users.c.index_epoch).where(users.c.user_id == user_id)
-    ).one_or_none()
-    return (0, 0) if found is None else (found.revision, found.index_epoch)
+    found = _version.run(connection, {"user_id": user_id})
+    return (found[0][0], found[0][1]) if found else (0, 0)
 
 
 def changes_since(

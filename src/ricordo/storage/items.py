@@ -87,6 +87,25 @@ _own_active = sa.and_(
     # A literal: a partial index is used only when the statement shows its condition.
     items.c.status == sa.literal_column("'active'"),
 )
+_keyed_profile: Final = PreparedStatement(
+    _select.where(
+        _own_active,
+        # Compared, not "is not null": else SQLite reads all of the user's rows in their order.
+        items.c.key > "",
+        items.c.theme == PROFILE_THEME,
+        items.c.project_id.is_(None),
+        not_expired(sa.bindparam("now", type_=Moment)),
+    ).order_by(items.c.id)
+)
+_ended: Final = PreparedStatement(
+    sa.select(items.c.id)
+    .where(
+        _own_active,
+        items.c.expires_at > sa.bindparam("since", type_=Moment),
+        items.c.expires_at <= sa.bindparam("now", type_=Moment),
+    )
+    .limit(sa.literal_column("1"))
+)
 _active_by_one_text: Final = PreparedStatement(
     _found.where(
         _own_active,
@@ -172,6 +191,25 @@ _superseded_of_messages: Final = PreparedStatement(
 )
 _superseded_of_moments: Final = PreparedStatement(
     _superseded_in_threads.where(
+        items.c.message_id.is_(None), among(items.c.valid_from, bound_list("moments", Moment()))
+    )
+)
+_in_thread: Final = (
+    _select.where(
+        items.c.user_id == sa.bindparam("user_id", type_=Words),
+        items.c.thread_id.is_not(None),  # the partial index can only be used when this is said
+        items.c.thread_id == sa.bindparam("thread_id", type_=Words),
+        items.c.status != sa.literal_column("'deleted'"),
+        not_expired(sa.bindparam("now", type_=Moment)),
+    )
+    .order_by(items.c.id)
+    .limit(sa.literal_column(str(MAX_FORMED_MEMORIES)))
+)
+_of_messages: Final = PreparedStatement(
+    _in_thread.where(among(items.c.message_id, bound_list("messages")))
+)
+_of_moments: Final = PreparedStatement(
+    _in_thread.where(
         items.c.message_id.is_(None), among(items.c.valid_from, bound_list("moments", Moment()))
     )
 )
@@ -271,8 +309,7 @@ def items_by_id(connection: sa.Connection, wanted: Iterable[tuple[str, int]]) ->
         by_owner.setdefault(owner, []).append(item_id)
     found = {}
     for owner, ids in by_owner.items():
-        for row in _by_id.run_typed(connection, {"user_id": owner, "ids": ids}):
-            item = item_from_row(dict(zip(_NAMES, row, strict=True)))
+        for item in _read(connection, _by_id, {"user_id": owner, "ids": ids}):
             found[item.id] = item
     return found
 
@@ -285,13 +322,7 @@ def find_items(connection: sa.Connection, where: Condition, limit: int | None = 
 
 def has_ended(connection: sa.Connection, user_id: str, since: datetime, now: datetime) -> bool:
     """Whether an active memory has expired since then (a job archives it soon)."""
-    ended = (
-        (items.c.user_id == user_id)
-        & (items.c.status == Status.ACTIVE.value)
-        & (items.c.expires_at > since)
-        & (items.c.expires_at <= now)
-    )
-    return connection.execute(sa.select(items.c.id).where(ended).limit(1)).first() is not None
+    return bool(_ended.run(connection, {"user_id": user_id, "since": since, "now": now}))
 
 
 def foremost_items(connection: sa.Connection, where: Condition, limit: int) -> list[Item]:
@@ -611,12 +642,11 @@ def superseded_from(
     given = {"user_id": user_id, "threads": list({turn.thread_id for turn in said})}
     messages = [turn.message_id for turn in said if turn.message_id is not None]
     moments = [turn.at for turn in said if turn.message_id is None]
-    rows: list[tuple[Any, ...]] = []
+    found: list[Item] = []
     if messages:
-        rows += _superseded_of_messages.run_typed(connection, {**given, "messages": messages})
+        found += _read(connection, _superseded_of_messages, {**given, "messages": messages})
     if moments:
-        rows += _superseded_of_moments.run_typed(connection, {**given, "moments": moments})
-    found = (item_from_row(dict(zip(_NAMES, row, strict=True))) for row in rows)
+        found += _read(connection, _superseded_of_moments, {**given, "moments": moments})
     return sorted(found, key=attrgetter("id"))
 
 
@@ -628,9 +658,8 @@ def items_of_messages(
     now: datetime,
 ) -> list[Item]:
     """A user's memories, except deleted ones, that refer to one of these messages of a thread."""
-    return _found_in_thread(
-        connection, user_id, thread_id, items.c.message_id.in_(message_ids), now
-    )
+    given = {"user_id": user_id, "thread_id": thread_id, "now": now}
+    return _read(connection, _of_messages, {**given, "messages": list(message_ids)})
 
 
 def items_from_moments(
@@ -641,26 +670,15 @@ def items_from_moments(
     now: datetime,
 ) -> list[Item]:
     """Like :func:`items_of_messages` for memories without a message id, by ``valid_from``."""
-    unnamed = items.c.message_id.is_(None) & items.c.valid_from.in_(moments)
-    return _found_in_thread(connection, user_id, thread_id, unnamed, now)
+    given = {"user_id": user_id, "thread_id": thread_id, "now": now}
+    return _read(connection, _of_moments, {**given, "moments": list(moments)})
 
 
-def _found_in_thread(
-    connection: sa.Connection,
-    user_id: str,
-    thread_id: str,
-    which: sa.ColumnElement[bool],
-    now: datetime,
+def _read(
+    connection: sa.Connection, statement: PreparedStatement, given: Mapping[str, Any]
 ) -> list[Item]:
-    where = sa.and_(
-        items.c.user_id == user_id,
-        items.c.thread_id.is_not(None),  # the partial index can only be used when this is said
-        items.c.thread_id == thread_id,
-        which,
-        items.c.status != Status.DELETED.value,
-        not_expired(now),
-    )
-    return find_items(connection, where, MAX_FORMED_MEMORIES)
+    rows = statement.run_typed(connection, given)
+    return [item_from_row(dict(zip(_NAMES, row, strict=True))) for row in rows]
 
 
 def memories_by_day(
@@ -704,15 +722,7 @@ def _former_texts_by_day(
 
 def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:
     """A user's own active memories of the theme ``profile`` with a key: of none of the projects."""
-    where = (
-        (items.c.user_id == user_id)
-        & (items.c.status == sa.literal_column("'active'"))
-        & (items.c.theme == PROFILE_THEME)
-        & items.c.key.is_not(None)
-        & items.c.project_id.is_(None)
-        & not_expired(now)
-    )
-    return find_items(connection, where)
+    return _read(connection, _keyed_profile, {"user_id": user_id, "now": now})
 
 
 def ensure_themes(

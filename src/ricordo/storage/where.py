@@ -219,7 +219,7 @@ def active(now: datetime) -> Condition:
     return sa.and_(is_active, sa.or_(items.c.expires_at.is_(None), items.c.expires_at > now))
 
 
-def not_expired(now: datetime) -> Condition:
+def not_expired(now: datetime | sa.BindParameter[datetime]) -> Condition:
     """Hide expired memories, whether or not upkeep has archived them.
 
     Once archived, they are deleted memories like any other, and can be restored.
