@@ -4,13 +4,14 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, KeysView, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from ricordo.storage.sql import Matrix, Row, dot_products
-from ricordo.text.trigrams import TrigramIndex
+from ricordo.text.trigrams import TrigramIndex, similar_terms
 
 FIRST_ROWS: Final = 64
 
@@ -143,7 +144,7 @@ _TERMS_AT_ONCE: Final = 4_096  # looked through together, which bounds the memor
 class Postings:
     def __init__(self) -> None:
         # A posting is a row and its term count, packed into one integer.
-        self._by_term: dict[str, array[int]] = {}
+        self._by_term: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         self._postings = 0
 
     def __contains__(self, term: str) -> bool:
@@ -159,15 +160,16 @@ class Postings:
 
     def add(self, row: int, terms: str) -> int:
         words = terms.split()
-        counts = Counter(words)
         by_term = self._by_term
         shifted = row << _COUNT_BITS
-        for term, count in counts.items():
-            found = by_term.get(term)
-            if found is None:
-                found = by_term[term] = array("q")
-            found.append(shifted | min(count, _MAX_COUNT))
-        self._postings += len(counts)
+        once = dict.fromkeys(words)
+        if len(once) == len(words):
+            for term in words:
+                by_term[term].append(shifted | 1)
+        else:
+            for term, count in Counter(words).items():
+                by_term[term].append(shifted | min(count, _MAX_COUNT))
+        self._postings += len(once)
         return len(words)
 
     def frequency(self, term: str) -> int:
@@ -215,6 +217,8 @@ Values = TypeVar("Values")
 
 _COMPACT_SHARE: Final = 0.25
 _KEPT_IMPACTS: Final = 2_000
+_MOST_SCANS: Final = 4
+"""Lookups of similar terms before their trigrams are indexed, which takes as long as twenty."""
 
 
 def best_rows(scores: Any, count: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -265,6 +269,7 @@ class UserIndex:
         self._norms: Floats | None = None
         self._impacts: dict[str, tuple[Ints, Floats]] = {}
         self._trigrams: TrigramIndex | None = None
+        self._scans = 0
 
     @property
     def size(self) -> int:
@@ -293,6 +298,9 @@ class UserIndex:
         self._drop_words_of_dead()
         known = self._postings.terms
         if self._trigrams is None:
+            self._scans += 1
+            if self._scans <= _MOST_SCANS:
+                return similar_terms(term, known, limit=limit, at_least=at_least)
             self._trigrams = TrigramIndex()
         if len(self._trigrams) < len(known):
             self._trigrams.extend(islice(known, len(self._trigrams), None))
@@ -390,7 +398,7 @@ class UserIndex:
         if self._dead_have_words:
             self._norms = None
             self._impacts.clear()
-            self._trigrams = None
+            self._trigrams, self._scans = None, 0
             self._postings.keep_only(self.alive)
             self._dead_have_words = False
 
