@@ -36,6 +36,12 @@ Our meeting is on Monday. / We moved the meeting from Monday to Friday.
     => We moved the meeting from Monday to Friday.
 User drives a Volvo. / Earlier I said I drive a Volvo. That was wrong, I drive a Skoda.
     => User drives a Skoda.
+User is vegan. / By the way: I'm not vegan any more. => User is not vegan any more.
+Ich bin Veganer. / Übrigens: ich bin kein Veganer mehr. => Ich bin kein Veganer mehr.
+User drinks coffee. / As of today I drink tea. => As of today User drinks tea.
+Always give me emojis. / You can stop with the emojis. => You can stop with the emojis.
+Call me Captain. / Please stop calling me Captain. => Please stop calling me Captain.
+Always give me emojis. / No need for emojis any more. => No need for emojis any more.
 Ich habe einen Hund namens Emma. / Sorry, ich meinte Bruno, nicht Emma.
     => Ich habe einen Hund namens Bruno.
 """
@@ -87,6 +93,10 @@ User drives a Volvo. / Is a Tesla worth it? => User drives a Volvo.
 User drives a Volvo. / My brother drives a Tesla now.
     => User's brother drives a Tesla now. | User drives a Volvo.
 User likes coffee. / I like tea too. => User likes tea too. | User likes coffee.
+User eats sugar every day. / Stop me from eating sugar.
+    => Stop me from eating sugar. | User eats sugar every day.
+User's sister collects stamps. / You still have Waffle for my dog's name, I think.
+    => User's sister collects stamps.
 Ben works at Acme. / I left Acme. => Ben works at Acme.
 Always answer in metric units. / From now on use British spelling.
     => From now on use British spelling. | Always answer in metric units.
@@ -138,7 +148,7 @@ def test_a_corrected_memory_keeps_its_key(talking: Talking) -> None:
 
 # What is known / words that may be somebody else's.
 UNSURE = """
-User's account is 111. / By the way: sorry, it's 222, not 111.
+User's account is 111. / The bank: sorry, it's 222, not 111.
 User drives a Corolla. / The new owner wrote this: I no longer drive a Corolla, I drive a Tesla now.
 """
 

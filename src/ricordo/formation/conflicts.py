@@ -60,6 +60,8 @@ ENDED: Final = Stance(1.0, 0.0, 0.0, 0.0)
 _LIKELY: Final = Stance(SURELY, 0.0, 0.0, 0.0)
 _LIKELY_IF_NEAR: Final = Stance(SURELY, 0.0, 0.0, 1 - SURELY)  # they have no word in common
 _OVER: Final = pattern("corrections", "over", re.IGNORECASE)
+_STOP: Final = pattern("corrections", "stop", re.IGNORECASE)
+_OF_SOMEBODY: Final = pattern("corrections", "of somebody", re.IGNORECASE)
 _CLAUSE_END: Final = re.compile(r"[,;:.!?]\s")
 _NEVER_LEFT: Final = frozenset({"origin", "birthday", "language", "past"})
 _TASTES: Final = frozenset({"like", "dislike", "event"})
@@ -475,12 +477,19 @@ def _is_left(value: str, candidate: Candidate, old: str) -> bool | None:
 
 
 def _is_no_more(said: str, old: str) -> bool:
-    """Whether a clause of a statement only denies what an earlier one says, with more words."""
-    denied = [one for one in _CLAUSE_END.split(said) if _OVER.search(one)]
-    if not denied or not all(one.is_positive for one in statements_of(old)):
+    """Whether a clause of a statement only denies what an earlier one says, with more words, or
+    tells to stop what was wished."""
+    over = (_OVER,) if _OF_SOMEBODY.match(old) else (_OVER, _STOP)
+    left = [
+        {*ENGLISH.terms(one.sub("", clause))}
+        for clause in _CLAUSE_END.split(said)
+        for one in over
+        if one.search(clause)
+    ]
+    if not any(left) or not all(one.is_positive for one in statements_of(old)):
         return False
     told = set(ENGLISH.terms(old))
-    return any((left := {*ENGLISH.terms(_OVER.sub("", one))}) and left <= told for one in denied)
+    return any(words and words <= told for words in left)
 
 
 def _in_its_sentence(candidate: Candidate) -> str:

@@ -12,7 +12,7 @@ from ricordo.formation.regular_forms import (
     has_no_subject,
     indonesian_in_third_person,
 )
-from ricordo.formation.resources import lines, pattern
+from ricordo.formation.resources import alternatives, lines, pattern
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.frozen import dataclass, replace
 from ricordo.limits import MAX_FORMED_CHARS
@@ -75,6 +75,9 @@ _AND_THAT: Final = pattern("own_words", "and that", re.IGNORECASE)
 _AND_RULE: Final = pattern("own_words", "and rule", re.IGNORECASE)
 _PLEASE: Final = pattern("own_words", "please", re.IGNORECASE)
 _TO_BE_CALLED: Final = pattern("own_words", "to be called", re.IGNORECASE)
+_ASIDE: Final = re.compile(rf"(?:{alternatives('voice', 'aside')})\s*[:,]\s*", re.IGNORECASE)
+_WITHOUT: Final = pattern("own_words", "without", re.IGNORECASE)
+_YOU_HAVE: Final = pattern("own_words", "you have", re.IGNORECASE)
 _NOT_ALONE: Final = pattern("own_words", "not alone", re.IGNORECASE)
 _ROLE: Final = pattern("consent", "role order", re.IGNORECASE)
 _WORKED_ON: Final = pattern("own_words", "worked on", re.IGNORECASE)
@@ -212,6 +215,8 @@ def _is_statement(piece: Piece, text: str) -> bool:
         return False  # nobody speaks of themselves as the user
     if any(_is_inside_a_word(text, at) for at in (piece.start, piece.end)):
         return False  # of a word that is longer than what is read at once
+    if _YOU_HAVE.search(text, 0, piece.start):
+        return False  # the rest of what the assistant has wrong
     is_for_now = _ROLE.match(quote) and not _CERTAIN[RULE].search(quote)
     if is_for_now or _NOT_ALONE.match(quote):
         return False  # a part to play, or about what was said elsewhere
@@ -343,7 +348,7 @@ def _numbers_in(quote: str, label: str) -> frozenset[str]:
 
 
 def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
-    """With short ends joined to what they end: "since May", "by car"; "Always." to a rule."""
+    """With short ends joined to what they end: "by car", "no sugar"; "Always." to a rule."""
     joined: list[Piece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
@@ -352,7 +357,11 @@ def _with_tails(pieces: Sequence[Piece], text: str) -> list[Piece]:
             and before.is_kept
             and piece.is_kept
             and _is_short(text[piece.start : piece.end])
-            and (piece.label == before.label or piece.evidence < SURE)
+            and (
+                piece.label == before.label
+                or piece.evidence < SURE
+                or _WITHOUT.match(text, piece.start)
+            )
             and (
                 piece.label == before.label == RULE
                 or not SENTENCE_END.search(text, before.end - 1, piece.start)
@@ -417,9 +426,12 @@ def requests(pieces: Sequence[Piece], text: str) -> list[Span]:
 
 
 def pieces_with_requests(reading: Reading) -> list[Piece]:
-    """The pieces of a message, those that certainly ask to remember something on their own."""
+    """The pieces of a message, those that certainly ask to remember something on their own, and
+    without "By the way:"."""
+    aside = _ASIDE.match(reading.text)
+    begin = aside.end() if aside else 0
     found = []
-    for piece in reading.pieces():
+    for piece in [replace(one, start=max(one.start, begin)) for one in reading.pieces()]:
         request = _REQUEST.match(reading.text, piece.start, piece.end)
         if request and piece.label != REMEMBER:
             found.append(Piece(piece.start, request.end(), REMEMBER, CERTAIN))

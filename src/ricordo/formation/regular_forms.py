@@ -14,6 +14,8 @@ _NO_BASE_FORM: Final = ("ing", "ly", "ed", "ss", "s", "'t", "ous", "ful")
 _ODD: Final = {"have": "has", "do": "does", "go": "goes", "am": "is", "haven't": "hasn't"}
 _UNRESOLVED = re.compile(rf"\b(?:{alternatives('forms', 'unresolved pronouns')})\b")
 
+_RESOLVED = re.compile(r"\b(?:US|IT|this (?:week|month|year|spring|summer|autumn|fall|winter))\b")
+
 _ENGLISH_LEAD = pattern("forms", "english lead", re.IGNORECASE)
 _ENGLISH_TAIL = pattern("forms", "english tail", re.IGNORECASE)
 _SMALL_I = re.compile(r"\bi(?= )")
@@ -50,7 +52,7 @@ def capitalised(text: str) -> str:
 
 def has_pronoun(text: str) -> bool:
     """Whether it has a pronoun that another reader could not resolve."""
-    return bool(_UNRESOLVED.search(re.sub(r"\b(?:US|IT)\b", "", text).lower()))
+    return bool(_UNRESOLVED.search(_RESOLVED.sub("", text).lower()))
 
 
 def has_no_subject(text: str) -> bool:

@@ -52,6 +52,7 @@ _QUESTION = pattern("voice", "question")
 _LIFE = pattern("voice", "life")
 _LABEL = pattern("voice", "label")
 _OWN = pattern("voice", "own")
+_ASIDE = pattern("voice", "aside", re.IGNORECASE)
 _STATES = pattern("voice", "states")
 _CHANGE = pattern("corrections", "change")
 _GREETING = pattern("voice", "greeting")
@@ -196,8 +197,9 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
         if _is_about_text(head) or _announces(head):
             return _Lead.SURE, start + colon.end()
         is_own = _is_own_lead(head) or _STATES.search(head)
-        tells_change = len(view) <= _MAX_LEAD_CHARS and "\n" not in view and _CHANGE.search(head)
-        if is_first and not (is_own or tells_change):
+        is_remark = len(view) <= _MAX_LEAD_CHARS and "\n" not in view
+        opens_remark = is_remark and (_CHANGE.search(head) or _ASIDE.fullmatch(head[:-1].rstrip()))
+        if is_first and not (is_own or opens_remark):
             return _Lead.MAYBE, start + colon.end()
     said = sentence.strip(_AROUND_LEAD)
     if not said or len(said) > _MAX_LEAD_CHARS:
