@@ -226,6 +226,19 @@ def behind(talking: Talking, *threads: str) -> dict[str, int]:
     return {thread: count for thread, count in rows if not threads or thread in threads}
 
 
+@pytest.mark.parametrize(
+    ("before", "answer"),
+    [("What's the capital of Peru?", "Lima."), ("Always give me emojis.", "Sure.")],
+)
+def test_what_was_talked_of_before_hides_no_fact(
+    talking: Talking, before: str, answer: str
+) -> None:
+    said = [("user", before), ("assistant", answer), ("user", "I'm vegan and I play the cello.")]
+    talking.me.observe([{"role": role, "content": text} for role, text in said], thread="t")
+    talking.me.form("t")
+    assert {"User is vegan.", "User plays the cello."} <= set(talking.known)
+
+
 @pytest.mark.requirement("formation.debounce")
 def test_many_turns_make_one_job(talking: Talking) -> None:
     for text in ("I love jazz", "and more", "and more of it"):

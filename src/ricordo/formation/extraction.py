@@ -397,6 +397,7 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
 
 
 _SURE_ALONE: Final = 0.9
+_ASKS: Final = re.compile("[?？]")
 _UNSURE_AFTER: Final = 0.7
 
 
@@ -415,12 +416,13 @@ def _readings(said: Sequence[Passage], segment: Segment) -> dict[int, Reading]:
 def _reading(text: str, asked: str, earlier: str) -> Reading:
     """After what was said earlier, unless that only makes the gate doubt what it is sure of.
 
-    After "My name is Ana" it takes "I prefer tea" for another name.
+    After "My name is Ana" it takes "I prefer tea" for another name. What an assistant says that
+    asks nothing does not tell what is meant either.
     """
     after = gate().read(text, asked=asked, earlier=earlier)
     if not earlier:
         return after
-    alone = gate().read(text, asked=asked)
+    alone = gate().read(text, asked=asked if _ASKS.search(asked) else "")
     sure = [one for one in alone.pieces() if one.is_kept and one.chance > _SURE_ALONE]
     doubted = any(
         one.label != other.label and (one.is_kept or one.chance < _UNSURE_AFTER)
