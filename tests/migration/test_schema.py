@@ -11,9 +11,11 @@ from alembic.script import ScriptDirectory
 
 from ricordo import DatabaseTooOld, Memory
 from ricordo.storage import migration
+from ricordo.storage.items import keyed_profile_items
 from ricordo.storage.migration import CHAIN, HEAD, upgrade, version_of
 from ricordo.storage.postgres import security
 from ricordo.storage.postgres.search import PostgresSearch
+from ricordo.storage.sql import driver_of
 from ricordo.storage.sqlite.backend import TYPICAL
 from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, UNUSUAL, metadata
 from ricordo.wiring import open_memory
@@ -203,6 +205,19 @@ def test_the_everyday_queries_use_their_indexes(
             plan = " ".join(row[3] for row in rows)
             assert index in plan, statement
             assert "TEMP B-TREE" not in plan, statement
+
+
+@pytest.mark.requirement("storage.planner")
+def test_a_profile_is_found_by_its_keys(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    asked: list[str] = []
+    with open_store(sqlite_url).database.read("ana") as view:
+        driver = driver_of(view.connection)
+        driver.set_trace_callback(asked.append)
+        keyed_profile_items(view.connection, "ana", view.now)
+        driver.set_trace_callback(None)
+        [statement] = asked
+        rows = view.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
+        assert "uq_items_key" in " ".join(row[3] for row in rows)
 
 
 def test_every_series_of_ids_starts_at_one(memory: Memory) -> None:
